@@ -1,0 +1,133 @@
+"""A new job with its shots and all of its tasks (§1.4 `create_job`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from mos.domain.changes import Commit, JobChange, TaskChange
+from mos.domain.errors import ValidationError
+from mos.domain.model import Job, JobStatus, Shot, Task, TaskStatus
+from mos.domain.policy import MAX_TASKS_PER_JOB, Policy
+from mos.domain.transitions import By
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRequest:
+    """What a producer asks for. `shots` maps shot ids to the input of the chain's first step."""
+
+    job_id: str
+    kind: str
+    shots: Mapping[str, Mapping[str, Any]]
+    correlation_id: str
+    owner_id: str = ""
+    workspace_id: str = ""
+    calendar_entry_id: str | None = None
+    review_id: str | None = None
+    template_id: str | None = None
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    """The content address of an input: equal inputs have equal digests."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def task_id(job_id: str, step: str, shot: str | None) -> str:
+    """Readable and unique within the store: `job.shot.step`."""
+    return ".".join(part for part in (job_id, shot, step) if part)
+
+
+def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Commit:
+    """One commit with the job, its shots and all its tasks; roots are `pending`, all others `waiting`.
+
+    Raises:
+        ValidationError: unknown kind, no shots, or more than 500 tasks.
+    """
+    kind = policy.pipeline.kinds.get(request.kind)
+    if kind is None:
+        known = ", ".join(policy.pipeline.kinds)
+        raise ValidationError.of_field("kind", f"unknown kind {request.kind!r}; the pipeline has {known}")
+    if kind.chain and not request.shots:
+        raise ValidationError.of_field("shots", "at least one shot is needed")
+    total = len(request.shots) * len(kind.chain) + len(kind.finish)
+    if total > MAX_TASKS_PER_JOB:
+        raise ValidationError.of_field("shots", f"{total} tasks; a job has at most {MAX_TASKS_PER_JOB}")
+    tasks = _chains(request, kind.chain, kind.finish) + _finish(request, kind.chain, kind.finish)
+    job = Job(
+        id=request.job_id,
+        status=JobStatus.PENDING,
+        kind=request.kind,
+        owner_id=request.owner_id,
+        workspace_id=request.workspace_id,
+        calendar_entry_id=request.calendar_entry_id,
+        review_id=request.review_id,
+        template_id=request.template_id,
+        shots={name: Shot() for name in request.shots},
+        correlation_id=request.correlation_id,
+        created_at=now,
+        status_changed_at=now,
+    )
+    return Commit(
+        by=By.PRODUCER,
+        act="create_job",
+        correlation_id=request.correlation_id,
+        tasks=tuple(TaskChange(None, task, "created") for task in tasks),
+        jobs=(JobChange(None, job, "created"),),
+    )
+
+
+def _chains(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:
+    tasks = []
+    for shot, given in request.shots.items():
+        for index, step in enumerate(chain):
+            before = (task_id(request.job_id, chain[index - 1], shot),) if index else ()
+            after = _following(request, chain, finish, index, shot)
+            tasks.append(_task(request, step, shot, before, after, dict(given)))
+    return tasks
+
+
+def _following(
+    request: JobRequest, chain: Sequence[str], finish: Sequence[str], index: int, shot: str
+) -> tuple[str, ...]:
+    if index + 1 < len(chain):
+        return (task_id(request.job_id, chain[index + 1], shot),)
+    return (task_id(request.job_id, finish[0], None),) if finish else ()
+
+
+def _finish(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:
+    tasks = []
+    for index, step in enumerate(finish):
+        if index:
+            before: tuple[str, ...] = (task_id(request.job_id, finish[index - 1], None),)
+        else:
+            before = tuple(task_id(request.job_id, chain[-1], shot) for shot in request.shots) if chain else ()
+        after = (task_id(request.job_id, finish[index + 1], None),) if index + 1 < len(finish) else ()
+        tasks.append(_task(request, step, None, before, after, {}))
+    return tasks
+
+
+def _task(
+    request: JobRequest,
+    step: str,
+    shot: str | None,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    given: dict[str, Any],
+) -> Task:
+    return Task(
+        id=task_id(request.job_id, step, shot),
+        job_id=request.job_id,
+        shot_id=shot,
+        step_type=step,
+        status=TaskStatus.WAITING if before else TaskStatus.PENDING,
+        depends_on=before,
+        next=after,
+        input=given,
+        input_digest=digest({"step": step, "shot": shot, **given}),
+        correlation_id=request.correlation_id,
+    )

@@ -1,0 +1,176 @@
+"""The reaper's decision (§3.2): which orphaned tasks come back, and which are left until when.
+
+Pure: observations, now, limits → a plan of fenced acts, each with its reason.
+"Leave it until T" is a first-class answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from mos.domain import budgets
+from mos.domain.claims import OwnerState, lease_end
+from mos.domain.findings import FindingCode, Sighting
+from mos.domain.model import Task, TaskStatus
+from mos.domain.policy import Policy
+from mos.domain.staleness import Late, QueueState, lost_or_late
+
+
+class ReapKind(StrEnum):
+    """What is to be done with one suspicious task."""
+
+    SEND = "send"
+    """It is queued and its message was never sent."""
+    RESEND = "resend"
+    """It is queued and its message is lost: the same attempt again."""
+    REAP = "reap"
+    """Its worker is gone and its message is lost: a new attempt."""
+    STRAND = "strand"
+    """A budget is used up: fail it as `stranded_pipeline`."""
+    LEAVE = "leave"
+    """Late, not lost: look again at `until`."""
+
+
+@dataclass(frozen=True)
+class ReapAct:
+    """One act on one task. The observed task is its fence."""
+
+    kind: ReapKind
+    task: Task
+    reason: str
+    until: datetime | None = None
+    counted: bool = True
+    """Whether a reap is counted (not when the loss was announced)."""
+
+
+@dataclass(frozen=True)
+class ReaperObservations:
+    """What the reaper read. `queues` and `owners` are read only when something is suspicious."""
+
+    running: tuple[Task, ...]
+    queued: tuple[Task, ...]
+    queues: Mapping[str, QueueState] = field(default_factory=dict)
+    owners: Mapping[str, OwnerState] = field(default_factory=dict)
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    workers_seen: bool = True
+    """Whether any worker reported lately."""
+    unreadable: tuple[tuple[str, str], ...] = ()
+    """(path, validation message) of documents that could not be understood."""
+
+
+@dataclass(frozen=True)
+class ReaperLimits:
+    """Bounds of one tick."""
+
+    max_acts: int = 50
+    page: int = 300
+
+
+@dataclass(frozen=True)
+class ReaperPlan:
+    """Acts in order, oldest first; `deferred` were over the act limit and stay due."""
+
+    acts: tuple[ReapAct, ...]
+    sightings: tuple[Sighting, ...]
+    deferred: int = 0
+
+
+def decide_reaping(seen: ReaperObservations, *, now: datetime, limits: ReaperLimits, policy: Policy) -> ReaperPlan:
+    """The plan of one tick. A healthy or merely overloaded fleet yields no act but leaving (law 10)."""
+    acts = [_running(task, seen, now, policy) for task in seen.running]
+    acts += [_queued(task, seen, now, policy) for task in seen.queued]
+    ours = sorted((act for act in acts if act is not None), key=_oldest_first)
+    leaves = [act for act in ours if act.kind is ReapKind.LEAVE]
+    work = [act for act in ours if act.kind is not ReapKind.LEAVE]
+    return ReaperPlan(
+        acts=tuple(work[: limits.max_acts] + leaves),
+        sightings=(*_late(leaves, seen, now, policy), *_dead_letters(seen), *_unreadable(seen)),
+        deferred=max(0, len(work) - limits.max_acts),
+    )
+
+
+def _oldest_first(act: ReapAct) -> tuple[datetime, str]:
+    return (act.task.queued_at or act.task.check_at or datetime.max.replace(tzinfo=UTC), act.task.id)
+
+
+def _running(task: Task, seen: ReaperObservations, now: datetime, policy: Policy) -> ReapAct | None:
+    if not _mine(task, policy, TaskStatus.RUNNING):
+        return None
+    ends = lease_end(task, policy)
+    owner = task.lease.owner if task.lease else ""
+    announced = seen.owners.get(owner) is OwnerState.STOPPED
+    if not announced and ends + policy.timings.lease_grace > now:
+        until = ends + policy.timings.lease_grace
+        return ReapAct(ReapKind.LEAVE, task, "its lease is alive or within the grace", until)
+    step = policy.step(task)
+    verdict = lost_or_late(seen.queues.get(step.queue), since=min(ends, now), pickup_ttl=step.pickup_ttl)
+    if isinstance(verdict, Late):
+        return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
+    why = "its owner stopped" if announced else "its lease ended"
+    if not budgets.may_execute(task):
+        return ReapAct(ReapKind.STRAND, task, f"{why} after the last permitted execution")
+    if not announced and not budgets.may_reap(task):
+        return ReapAct(ReapKind.STRAND, task, f"{why} once more after the last permitted reap")
+    return ReapAct(ReapKind.REAP, task, f"{why}; {verdict.reason}", counted=not announced)
+
+
+def _queued(task: Task, seen: ReaperObservations, now: datetime, policy: Policy) -> ReapAct | None:
+    if not _mine(task, policy, TaskStatus.QUEUED) or task.queued_at is None:
+        return None
+    if task.unsent:
+        due = task.queued_at + policy.timings.unsent_grace
+        if due > now:
+            return ReapAct(ReapKind.LEAVE, task, "its sender still has time", due)
+        return ReapAct(ReapKind.SEND, task, "queued but never sent")
+    step = policy.step(task)
+    since = max(task.queued_at, task.not_before or task.queued_at)
+    if since + step.pickup_ttl > now:
+        return ReapAct(ReapKind.LEAVE, task, "within its pickup time", since + step.pickup_ttl)
+    sent = max(task.send.at or since, since)
+    verdict = lost_or_late(seen.queues.get(step.queue), since=sent, pickup_ttl=step.pickup_ttl)
+    if isinstance(verdict, Late):
+        return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
+    if not budgets.may_resend(task):
+        return ReapAct(ReapKind.STRAND, task, f"sent {task.resends + 1} times and never claimed")
+    return ReapAct(ReapKind.RESEND, task, f"its message is lost: {verdict.reason}")
+
+
+def _mine(task: Task, policy: Policy, status: TaskStatus) -> bool:
+    """Never `render`, `deliver`, `pending` or `waiting`, whatever a document claims (§3.1)."""
+    step = policy.pipeline.steps.get(task.step_type)
+    return step is not None and step.rerunnable and task.status is status
+
+
+def _late(leaves: list[ReapAct], seen: ReaperObservations, now: datetime, policy: Policy) -> list[Sighting]:
+    late = [act for act in leaves if act.reason.startswith("late")]
+    found = []
+    for name in sorted({policy.step(act.task).queue for act in late}):
+        tasks = [act.task for act in late if policy.step(act.task).queue == name]
+        queue = seen.queues.get(name)
+        oldest = min(task.queued_at or now for task in tasks)
+        evidence = {
+            "tasks": len(tasks),
+            "depth": queue.depth if queue else None,
+            "oldestSeconds": round((now - oldest).total_seconds()),
+        }
+        found.append(Sighting(FindingCode.BACKLOG, f"queues/{name}", evidence))
+        pickup = policy.step(tasks[0]).pickup_ttl
+        idle = queue is not None and (queue.last_claim is None or now - queue.last_claim > pickup)
+        if idle and not seen.workers_seen:
+            found.append(Sighting(FindingCode.NO_WORKERS, f"queues/{name}", evidence))
+    return found
+
+
+def _dead_letters(seen: ReaperObservations) -> list[Sighting]:
+    return [
+        Sighting(FindingCode.DEAD_LETTERS, f"queues/{queue}", {"messages": depth})
+        for queue, depth in sorted(seen.dead_letters.items())
+        if depth > 0
+    ]
+
+
+def _unreadable(seen: ReaperObservations) -> list[Sighting]:
+    return [Sighting(FindingCode.UNREADABLE_RECORD, path, {"problem": problem}) for path, problem in seen.unreadable]
