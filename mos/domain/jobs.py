@@ -57,7 +57,7 @@ def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Co
     total = len(request.shots) * len(kind.chain) + len(kind.finish)
     if total > MAX_TASKS_PER_JOB:
         raise ValidationError.of_field("shots", f"{total} tasks; a job has at most {MAX_TASKS_PER_JOB}")
-    tasks = _chains(request, kind.chain, kind.finish) + _finish(request, kind.chain, kind.finish)
+    tasks = _tasks(request, kind.chain, kind.finish)
     job = Job(
         id=request.job_id,
         status=JobStatus.PENDING,
@@ -81,53 +81,41 @@ def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Co
     )
 
 
-def _chains(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:
-    tasks = []
+def _tasks(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:
+    tasks: list[Task] = []
+    ends: list[Task] = []
     for shot, given in request.shots.items():
+        before: list[Task] = []
         for index, step in enumerate(chain):
-            before = (task_id(request.job_id, chain[index - 1], shot),) if index else ()
-            after = _following(request, chain, finish, index, shot)
-            tasks.append(_task(request, step, shot, before, after, dict(given)))
-    return tasks
-
-
-def _following(
-    request: JobRequest, chain: Sequence[str], finish: Sequence[str], index: int, shot: str
-) -> tuple[str, ...]:
-    if index + 1 < len(chain):
-        return (task_id(request.job_id, chain[index + 1], shot),)
-    return (task_id(request.job_id, finish[0], None),) if finish else ()
-
-
-def _finish(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:
-    tasks = []
+            after = chain[index + 1] if index + 1 < len(chain) else None
+            following = task_id(request.job_id, after, shot) if after else _first(request, finish)
+            before = [_task(request, step, shot, before, following, dict(given) if not index else {})]
+            tasks += before
+        ends += before
     for index, step in enumerate(finish):
-        if index:
-            before: tuple[str, ...] = (task_id(request.job_id, finish[index - 1], None),)
-        else:
-            before = tuple(task_id(request.job_id, chain[-1], shot) for shot in request.shots) if chain else ()
-        after = (task_id(request.job_id, finish[index + 1], None),) if index + 1 < len(finish) else ()
-        tasks.append(_task(request, step, None, before, after, {}))
+        ends = [_task(request, step, None, ends, _first(request, finish[index + 1 :]), {"jobId": request.job_id})]
+        tasks += ends
     return tasks
+
+
+def _first(request: JobRequest, steps: Sequence[str]) -> str | None:
+    return task_id(request.job_id, steps[0], None) if steps else None
 
 
 def _task(
-    request: JobRequest,
-    step: str,
-    shot: str | None,
-    before: tuple[str, ...],
-    after: tuple[str, ...],
-    given: dict[str, Any],
+    request: JobRequest, step: str, shot: str | None, before: list[Task], following: str | None, given: dict[str, Any]
 ) -> Task:
+    # The digest covers what comes in from upstream, so that equal digests mean equal results.
+    upstream = sorted(task.input_digest for task in before)
     return Task(
         id=task_id(request.job_id, step, shot),
         job_id=request.job_id,
         shot_id=shot,
         step_type=step,
         status=TaskStatus.WAITING if before else TaskStatus.PENDING,
-        depends_on=before,
-        next=after,
+        depends_on=tuple(task.id for task in before),
+        next=(following,) if following else (),
         input=given,
-        input_digest=digest({"step": step, "shot": shot, **given}),
+        input_digest=digest({"step": step, "input": given, "upstream": upstream}),
         correlation_id=request.correlation_id,
     )
