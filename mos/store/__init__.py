@@ -1,0 +1,1 @@
+"""Firestore: declared queries, the one write gateway, the transaction wrapper."""
