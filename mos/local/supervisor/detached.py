@@ -81,7 +81,7 @@ def stop_detached(state_dir: Path, *, timeout: float = 60.0) -> Down:
     found = running(state_dir)
     if found is not None and found.supervisor_identity is not None:
         _end_supervisor(found.supervisor, found.supervisor_identity, timeout)
-    with lock.exclusive(lock_file(state_dir)):
+    with lock.exclusive(lock_file(state_dir), patience=_GRACE):
         left = end_leftovers(state_dir)
     if found is not None:
         return Down.ENDED
