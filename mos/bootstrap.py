@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
+from typing import Any, cast
 
 from google.cloud import firestore
 
@@ -75,3 +78,30 @@ def from_environment() -> App:
         SettingsError: a setting is wrong; the message names it.
     """
     return App(read_settings(), SystemRuntime())
+
+
+def check_handlers(pipeline: Pipeline) -> None:
+    """Import every handler that the pipeline names.
+
+    Raises:
+        SettingsError: one of them cannot be imported; names the step.
+    """
+    for step in pipeline.steps.values():
+        if step.handler is not None:
+            load_handler(step.name, step.handler)
+
+
+def load_handler(step: str, handler: str) -> Callable[..., Any]:
+    """The callable that `module:name` names.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    module, _, name = handler.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"step {step}: the handler {handler} cannot be imported: {error}") from error
+    if not callable(found):
+        raise SettingsError(f"step {step}: the handler {handler} is not callable")
+    return cast("Callable[..., Any]", found)

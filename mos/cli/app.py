@@ -1,0 +1,66 @@
+"""The command tree, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from mos.cli import demo, documents, jobs, missions, stack
+from mos.cli.exits import Exit, exit_code_of, show
+from mos.domain.errors import AppError
+
+app = typer.Typer(
+    name="mos",
+    help="The recovery layer that makes silence impossible in a content pipeline.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(documents.pipeline, name="pipeline")
+for command in (*stack.COMMANDS, *jobs.COMMANDS, *missions.COMMANDS, *demo.COMMANDS, *documents.COMMANDS):
+    app.command()(command)
+
+
+@app.callback()
+def _options(
+    *, debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+) -> None:
+    """Options of every command."""
+    _State.debug = debug
+
+
+# Typer carries its own copy of Click; BadParameter is the public member of its family of usage errors.
+UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+
+
+class _State:
+    debug = False
+
+
+def main() -> None:
+    """Entry point of the `mos` command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the exit code."""
+    _State.debug = "--debug" in arguments
+    try:
+        outcome = app(arguments, standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.stderr.write("mos: interrupted\n")
+        return Exit.INTERRUPTED
+    except UsageError as error:
+        error.show()
+        return Exit.USAGE
+    except AppError as error:
+        show(error, debug=_State.debug)
+        return exit_code_of(error)
+    except Exception as error:  # noqa: BLE001 - a bug: say so, with the way to see more
+        show(error, debug=_State.debug)
+        sys.stderr.write("mos: this is a bug of mos; run it again with --debug and report what it prints\n")
+        return Exit.BUG
+    return outcome if isinstance(outcome, int) else Exit.OK
