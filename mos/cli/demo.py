@@ -1,0 +1,28 @@
+"""`mos demo`: the main job, with faults, on the local stack (§5.3)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from mos.cli.exits import Exit
+from mos.local.demo.run import run_demo
+
+
+def demo(
+    *,
+    jobs: Annotated[int, typer.Option(help="How many jobs of four images each.", min=1, max=50)] = 6,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the stack running at the end, until Ctrl-C.")] = False,
+    state_dir: Annotated[Path, typer.Option("--state-dir", help="Where state and logs are kept.")] = Path(".mos/demo"),
+) -> int:
+    """Run real jobs with real faults; exit 0 only if everything was recovered.
+
+    Example: mos demo --keep
+    """
+    return Exit.OK if run_demo(state_dir=state_dir, jobs=jobs, keep=keep, console=Console()) else Exit.FAILED
+
+
+COMMANDS = (demo,)
