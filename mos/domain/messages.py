@@ -8,21 +8,30 @@ costs no work, and its error names the field.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from mos.domain.errors import ValidationError
 from mos.domain.model import Task, normal_step
+from mos.domain.text import clean
 
 MAX_BODY_BYTES = 64 * 1024
 """A task message has under 1 KB; SQS would carry 1 MiB."""
-ID_PATTERN = r"^(?!\.{1,2}$)(?!__.*__$)[A-Za-z0-9._~:@=+-]{1,128}$"
-"""Safe as a Firestore document id and as one path component."""
+ID_PATTERN = r"^[A-Za-z0-9._~:@=+-]{1,128}$"
+"""Safe as a Firestore document id and as one path component, but for the reserved ones."""
 
-DocumentId = Annotated[str, Field(pattern=ID_PATTERN)]
+
+def _not_reserved(value: str) -> str:
+    """Firestore keeps `__x__` for itself; `.` and `..` are places in every file system."""
+    if value in {".", ".."} or (value.startswith("__") and value.endswith("__")):
+        raise ValueError("a reserved name")
+    return value
+
+
+DocumentId = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(_not_reserved)]
 
 
 class TaskMessage(BaseModel):
@@ -30,7 +39,7 @@ class TaskMessage(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
-    v: Literal[1] = 1
+    v: Annotated[int, Field(ge=1, le=1)] = 1
     task_id: DocumentId
     job_id: DocumentId
     step_type: Annotated[str, BeforeValidator(normal_step), Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
@@ -55,11 +64,10 @@ def parse_message(body: str, *, step: str | None = None) -> TaskMessage:
     """
     raw = _object(body)
     try:
-        message = TaskMessage.model_validate(raw)
+        message = TaskMessage.model_validate(raw, by_alias=True, by_name=False)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
-        field = str(first["loc"][0]) if first["loc"] else "body"
-        raise ValidationError.of_field(to_camel(field), first["msg"]) from error
+        raise ValidationError.of_field(_named(str(first["loc"][0])), first["msg"]) from error
     if step is not None and message.step_type != step:
         raise ValidationError.of_field("stepType", f"this queue carries {step}, not {message.step_type}")
     return message
@@ -84,8 +92,14 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    twice = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) != len(keys) else None
-    if twice is not None:
-        raise ValidationError.of_field(twice, "given twice")
-    return dict(pairs)
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise ValidationError.of_field(_named(key), "given twice")
+        seen[key] = value
+    return seen
+
+
+def _named(field: str) -> str:
+    """A field's name as a person may read it: a stranger chose it."""
+    return clean(field, 80)
