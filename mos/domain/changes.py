@@ -26,7 +26,7 @@ class TaskChange:
 
 @dataclass(frozen=True)
 class JobChange:
-    """A job before and after. `progress` is its last known progress, where that is what moves its driver."""
+    """A job before and after. `open_tasks`: whether a cancelled job still has tasks to cancel."""
 
     before: Job | None
     after: Job

@@ -19,7 +19,8 @@ def free_slots(*, processing: int, max_concurrent_jobs: int, paused: bool) -> in
 def decide_start(job: Job, tasks: Iterable[Task], *, now: datetime) -> Commit:
     """The commit that starts a pending job: every task whose dependencies are completed is queued.
 
-    After a repair these need not be the roots.
+    After a repair these need not be the roots. A job that has nothing left to do
+    (its last work ended while it waited for a slot) is examined at once.
     """
     tasks = tuple(tasks)
     done = {task.id for task in tasks if task.status is TaskStatus.COMPLETED}
@@ -34,8 +35,12 @@ def decide_start(job: Job, tasks: Iterable[Task], *, now: datetime) -> Commit:
         act="start_job",
         correlation_id=job.correlation_id,
         tasks=tuple(TaskChange(task, enqueue(task, now), "its job started") for task in ready),
-        jobs=(JobChange(job, started, "a slot was free"),),
+        jobs=(JobChange(job, started, "a slot was free", check_at=None if _open(tasks) else now),),
     )
+
+
+def _open(tasks: tuple[Task, ...]) -> bool:
+    return any(not task.terminal for task in tasks)
 
 
 def decide_cancellation(job: Job, tasks: Iterable[Task]) -> Commit:

@@ -9,16 +9,15 @@ do), or `Undriven`, which the gateway refuses to write.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from mos.domain.model import IncidentStatus, Job, JobStatus, Render, SendState, Task, TaskStatus
+from mos.domain.model import IncidentStatus, Job, JobStatus, Render, Task, TaskStatus
+from mos.domain.pipeline import OWN_RECOVERY
 from mos.domain.policy import Policy
 from mos.domain.transitions import By
 
-RENDER_STEPS = frozenset({"render", "deliver"})
-POLL_SILENCE = timedelta(minutes=3)
-RESUBMIT_WINDOW = timedelta(minutes=20)
-RENDER_UNCHANGED = timedelta(minutes=60)
+POLLS_IN_DOUBT = 2
+"""A render that is missing or unanswered is polled so often before anybody submits it again."""
 
 
 @dataclass(frozen=True)
@@ -62,40 +61,44 @@ def driver_of_task(task: Task, job: Job, policy: Policy) -> DrivenBy:
     """First row of §1.5 that fits."""
     if task.terminal:
         return Done()
+    if task.status is not TaskStatus.RUNNING and job.status is not JobStatus.PROCESSING:
+        return _via(job)
     if task.status in {TaskStatus.PENDING, TaskStatus.WAITING}:
         return ViaJob(task.job_id)
-    if task.status is TaskStatus.QUEUED and job.status is not JobStatus.PROCESSING:
-        return ViaJob(task.job_id)
-    by = By.RENDER_RECOVERY if task.step_type in RENDER_STEPS else By.REAPER
+    by = By.RENDER_RECOVERY if task.step_type in OWN_RECOVERY else By.REAPER
     if task.status is TaskStatus.QUEUED:
         return _queued(task, by, policy)
-    if task.step_type == "render" and task.render is not None and task.render.uid is not None:
-        return _rendering(task.render, by)
-    if task.lease is None:
-        return Undriven("running without a lease")
-    return Driver(by, task.lease.expires_at + policy.timings.lease_grace)
+    if task.render_submitted:
+        return _rendering(task.render or Render(), by, policy)
+    ends = policy.lease_end(task)
+    return Driver(by, ends + policy.timings.lease_grace) if ends else Undriven("running without a lease or startedAt")
+
+
+def _via(job: Job) -> DrivenBy:
+    """A completed job is never looked at again, so it drives nothing."""
+    return Undriven("its job is completed") if job.status is JobStatus.COMPLETED else ViaJob(job.id)
 
 
 def _queued(task: Task, by: By, policy: Policy) -> DrivenBy:
-    if task.queued_at is None:
+    if task.waits_since is None:
         return Undriven("queued without queuedAt")
-    if task.send.state is SendState.UNSENT:
+    if task.unsent and task.queued_at is not None:
         return Driver(by, task.queued_at + policy.timings.unsent_grace)
-    since = max(task.queued_at, task.not_before or task.queued_at)
-    return Driver(by, since + policy.step(task).pickup_ttl)
+    return Driver(by, task.waits_since + policy.pickup(task))
 
 
-def _rendering(render: Render, by: By) -> DrivenBy:
-    submitted = render.submitted_at
+def _rendering(render: Render, by: By, policy: Policy) -> DrivenBy:
+    submitted, timings = render.submitted_at, policy.timings
     if submitted is None:
         return Undriven("a stored uid without submittedAt")
-    doubt = [since + 2 * POLL_SILENCE for since in (render.missing_since, render.unanswered_since) if since]
+    in_doubt = POLLS_IN_DOUBT * timings.poll_silence
+    doubt = [since + in_doubt for since in (render.missing_since, render.unanswered_since) if since]
     return Driver(
         by,
         min(
-            (render.last_polled_at or submitted) + POLL_SILENCE,
-            max([submitted + RESUBMIT_WINDOW, *doubt]),
-            (render.last_change_at or submitted) + RENDER_UNCHANGED,
+            (render.last_polled_at or submitted) + timings.poll_silence,
+            max([submitted + timings.resubmit_window, *doubt]),
+            (render.last_change_at or submitted) + timings.render_unchanged,
         ),
     )
 
@@ -120,16 +123,13 @@ def driver_of_job(
                 return Driver(By.RENDER_RECOVERY, now)
             return Driver(By.STALLED_JOBS, (progress or now) + policy.timings.stalled_after)
         case JobStatus.FAILED:
-            return _failed(job, now)
+            return _failed(job, now, policy)
 
 
-def _failed(job: Job, now: datetime) -> DrivenBy:
+def _failed(job: Job, now: datetime, policy: Policy) -> DrivenBy:
     incident = job.production_incident
     if incident is None or incident.status in {IncidentStatus.RETRYING, IncidentStatus.RESOLVED}:
         return Driver(By.PRODUCTION_RETRY, now)
     if incident.status is IncidentStatus.RETRY_PENDING:
-        return Driver(By.PRODUCTION_RETRY, (incident.last_attempt_at or now) + COOL_DOWN)
+        return Driver(By.PRODUCTION_RETRY, (incident.last_attempt_at or now) + policy.timings.cool_down)
     return People(f"incident {incident.status}: {incident.reason or incident.failure_class}")
-
-
-COOL_DOWN = timedelta(minutes=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,16 @@ from typing import Any
 
 from mos.domain.changes import Commit, JobChange, TaskChange
 from mos.domain.errors import ValidationError
+from mos.domain.messages import ID_PATTERN
 from mos.domain.model import Job, JobStatus, Shot, Task, TaskStatus
 from mos.domain.policy import MAX_TASKS_PER_JOB, Policy
+from mos.domain.text import clean
 from mos.domain.transitions import By
+
+MAX_ID = 128
+"""Characters of a task's id that a message carries."""
+SHOT_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""No dot, so that `job.shot.step` reads one way only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +54,7 @@ def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Co
     """One commit with the job, its shots and all its tasks; roots are `pending`, all others `waiting`.
 
     Raises:
-        ValidationError: unknown kind, no shots, or more than 500 tasks.
+        ValidationError: unknown kind, unsafe ids, no shots, inputs that cannot be stored, or more than 500 tasks.
     """
     kind = policy.pipeline.kinds.get(request.kind)
     if kind is None:
@@ -54,6 +62,10 @@ def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Co
         raise ValidationError.of_field("kind", f"unknown kind {request.kind!r}; the pipeline has {known}")
     if kind.chain and not request.shots:
         raise ValidationError.of_field("shots", "at least one shot is needed")
+    if request.shots and not kind.chain:
+        raise ValidationError.of_field("shots", f"a job of kind {request.kind} has none")
+    _check_names(request, kind.chain + kind.finish)
+    _check_inputs(request.shots)
     total = len(request.shots) * len(kind.chain) + len(kind.finish)
     if total > MAX_TASKS_PER_JOB:
         raise ValidationError.of_field("shots", f"{total} tasks; a job has at most {MAX_TASKS_PER_JOB}")
@@ -79,6 +91,26 @@ def decide_creation(request: JobRequest, *, now: datetime, policy: Policy) -> Co
         tasks=tuple(TaskChange(None, task, "created") for task in tasks),
         jobs=(JobChange(None, job, "created"),),
     )
+
+
+def _check_names(request: JobRequest, steps: Sequence[str]) -> None:
+    """Every id that follows from the request can be stored, sent and read back unambiguously."""
+    if not re.fullmatch(ID_PATTERN, request.job_id):
+        raise ValidationError.of_field("job_id", "letters, digits and ._~:@=+- only, at most 128")
+    for shot in request.shots:
+        if not SHOT_PATTERN.fullmatch(shot):
+            raise ValidationError.of_field("shots", f"{clean(shot, 80)!r} is no shot id: letters, digits, _ and - only")
+    longest = max((task_id(request.job_id, step, shot) for shot in (*request.shots, None) for step in steps), key=len)
+    if len(longest) > MAX_ID:
+        raise ValidationError.of_field("job_id", f"its task ids would be longer than {MAX_ID}: shorten job or shot ids")
+
+
+def _check_inputs(shots: Mapping[str, Mapping[str, Any]]) -> None:
+    for shot, given in shots.items():
+        try:
+            json.dumps(given, allow_nan=False, ensure_ascii=False).encode("utf-8")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValidationError.of_field(f"shots.{shot}", f"its input cannot be stored as JSON: {error}") from error
 
 
 def _tasks(request: JobRequest, chain: Sequence[str], finish: Sequence[str]) -> list[Task]:

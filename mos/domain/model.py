@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mos.domain.errors import FailureClass
@@ -74,20 +74,38 @@ OPEN_TASKS = frozenset(TaskStatus) - TERMINAL_TASKS
 TERMINAL_JOBS = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
 
 
-def _aware(value: Any) -> Any:
-    """A naive time in a document is refused: nobody can say which zone it meant."""
-    if isinstance(value, datetime) and value.tzinfo is None:
+def _timestamp(value: Any) -> Any:
+    """Texts, numbers and naive times are refused: nobody can say which unit or zone they meant."""
+    if not isinstance(value, datetime):
+        raise ValueError(f"a timestamp is needed, not {type(value).__name__}")  # noqa: TRY004 - pydantic wants it
+    if value.tzinfo is None:
         raise ValueError("a time without a zone; write UTC timestamps")
     return value
 
 
-Instant = Annotated[datetime, BeforeValidator(_aware)]
+def _number(value: Any) -> Any:
+    """A text or a truth value that looks like a number is not one."""
+    if isinstance(value, bool | str):
+        raise ValueError(f"a whole number is needed, not {type(value).__name__}")  # noqa: TRY004 - pydantic wants it
+    return value
+
+
+Instant = Annotated[datetime, BeforeValidator(_timestamp)]
+Count = Annotated[int, BeforeValidator(_number), Field(ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
+
+
+def _without_nulls(value: Any) -> Any:
+    """Older writers store null where a field has no value."""
+    return {name: item for name, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
 class Nested(BaseModel):
     """A map inside a document. What it does not know it carries along."""
 
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+    _null_is_absent = model_validator(mode="before")(_without_nulls)
 
 
 class Document(BaseModel):
@@ -96,6 +114,8 @@ class Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
     id: str = Field(exclude=True)
+
+    _null_is_absent = model_validator(mode="before")(_without_nulls)
 
     def replace(self, **fields: Any) -> Self:
         """A copy with some fields set anew, validated."""
@@ -126,11 +146,11 @@ class Send(Nested):
 class ProviderCall(Nested):
     """A paid call (law 11)."""
 
-    ordinal: int = 0
+    ordinal: Count = 0
     intent_at: Instant
     operation_id: str | None = None
     outcome: str | None = None
-    maybe_paid: bool = False
+    maybe_paid: Flag = False
 
 
 class RenderAttempt(Nested):
@@ -147,7 +167,7 @@ class Render(Nested):
     uid: str | None = None
     executor: str | None = None
     submitted_at: Instant | None = None
-    poll_generation: int = 0
+    poll_generation: Count = 0
     last_polled_at: Instant | None = None
     last_answer_at: Instant | None = None
     last_change_at: Instant | None = None
@@ -163,7 +183,7 @@ class TaskError(Nested):
     code: str
     message: str
     at: Instant
-    attempt: int
+    attempt: Count
     step: str | None = None
     task_id: str | None = None
 
@@ -185,7 +205,7 @@ class Task(Document):
     input: dict[str, Any] = Field(default_factory=dict)
     input_digest: str = ""
     output_key: str | None = None
-    attempt: int = Field(default=0, ge=0)
+    attempt: Count = 0
     send: Send = Send()
     not_before: Instant | None = None
     queued_at: Instant | None = None
@@ -196,11 +216,11 @@ class Task(Document):
     check_at: Instant | None = None
     provider_calls: dict[str, ProviderCall] = Field(default_factory=dict)
     completed_at: Instant | None = None
-    reap_count: int = Field(default=0, ge=0)
-    failures: int = Field(default=0, ge=0)
-    executions: int = Field(default=0, ge=0)
+    reap_count: Count = 0
+    failures: Count = 0
+    executions: Count = 0
     error: TaskError | None = None
-    resends: int = Field(default=0, ge=0)
+    resends: Count = 0
     op_token: str | None = None
     correlation_id: str = ""
     updated_at: Instant | None = None
@@ -216,6 +236,17 @@ class Task(Document):
         """Queued in the state, not yet in the queue."""
         return self.status is TaskStatus.QUEUED and self.send.state is SendState.UNSENT
 
+    @property
+    def waits_since(self) -> datetime | None:
+        """From when on a queued task could be picked up: an older writer's may say it in other fields only."""
+        since = self.queued_at or self.send.at or self.updated_at or self.started_at
+        return max(since, self.not_before or since) if since else None
+
+    @property
+    def render_submitted(self) -> bool:
+        """A render that nexrender has: it needs polls and holds no lease."""
+        return self.step_type == "render" and self.render is not None and self.render.uid is not None
+
 
 class Shot(Nested):
     """One shot of a job."""
@@ -229,7 +260,7 @@ class Incident(Nested):
 
     failure_class: FailureClass
     status: IncidentStatus
-    attempt_count: int = 0
+    attempt_count: Count = 0
     detected_at: Instant
     last_attempt_at: Instant | None = None
     reason: str = ""
@@ -239,7 +270,7 @@ class Incident(Nested):
 class Retry(Nested):
     """Automatic retries spent on a job."""
 
-    attempts: int = 0
+    attempts: Count = 0
     last_attempt_at: Instant | None = None
 
 
@@ -254,9 +285,9 @@ class Job(Document):
     review_id: str | None = None
     template_id: str | None = None
     shots: dict[str, Shot] = Field(default_factory=dict)
-    needs_ae_rerender: bool = False
+    needs_ae_rerender: Flag = False
     error: TaskError | None = None
-    error_count: int = 0
+    error_count: Count = 0
     production_incident: Incident | None = None
     retry: Retry | None = None
     correlation_id: str = ""
@@ -266,11 +297,6 @@ class Job(Document):
     check_by: str | None = None
     check_at: Instant | None = None
     op_token: str | None = None
-
-    @field_validator("shots", mode="before")
-    @classmethod
-    def _no_null_shots(cls, value: Any) -> Any:
-        return {} if value is None else value
 
     @property
     def settled(self) -> bool:
@@ -284,7 +310,7 @@ class WorkerRecord(Document):
 
     started_at: Instant
     heartbeat_at: Instant
-    in_flight: int = 0
+    in_flight: Count = 0
     version: str = ""
     ecs_task_arn: str | None = None
     stopped_at: Instant | None = None

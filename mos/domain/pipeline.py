@@ -16,10 +16,16 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mos.domain.errors import SettingsError
+from mos.domain.timings import SHORTEST_WINDOW
 
 QUEUE_NAME = r"^[A-Za-z0-9_-]{1,75}$"
 HANDLER_NAME = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
-Seconds = Annotated[int, Field(gt=0, le=43_200 * 4)]
+DEAD_LETTERS = "-dlq"
+OWN_RECOVERY = frozenset({"render", "deliver"})
+"""Steps that render-recovery owns; every other step that is a task belongs to the reaper (§3.1)."""
+Whole = Annotated[int, Field(strict=True)]
+Seconds = Annotated[Whole, Field(gt=0, le=43_200 * 4)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class StepSpec(BaseModel):
@@ -29,13 +35,13 @@ class StepSpec(BaseModel):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
     queue: str = Field(pattern=QUEUE_NAME)
-    visibility_seconds: int = Field(gt=0, le=43_200)
+    visibility_seconds: Whole = Field(gt=0, le=43_200)
     running_ttl_seconds: Seconds | None = None
     pickup_ttl_seconds: Seconds | None = None
-    max_receives: int = Field(default=3, ge=1, le=1000)
-    max_failures: int = Field(default=3, ge=1)
-    rerunnable: bool
-    messages_only: bool = False
+    max_receives: Whole = Field(default=3, ge=1, le=1000)
+    max_failures: Whole = Field(default=3, ge=1)
+    rerunnable: Flag
+    messages_only: Flag = False
     handler: str | None = Field(default=None, pattern=HANDLER_NAME)
 
     @model_validator(mode="after")
@@ -49,10 +55,25 @@ class StepSpec(BaseModel):
             raise ValueError("running_ttl_seconds and pickup_ttl_seconds are needed, unless messages_only = true")
         return self
 
+    @model_validator(mode="after")
+    def _one_owner(self) -> StepSpec:
+        """A task that no mission looks after would be silence."""
+        if self.rerunnable and (self.messages_only or self.name in OWN_RECOVERY):
+            raise ValueError("rerunnable must be false: such messages have a recovery of their own")
+        if not self.rerunnable and not self.messages_only and self.name not in OWN_RECOVERY:
+            raise ValueError("rerunnable must be true: only render and deliver have a recovery of their own")
+        return self
+
+    @model_validator(mode="after")
+    def _no_dead_letters(self) -> StepSpec:
+        if self.queue.endswith(DEAD_LETTERS):
+            raise ValueError(f"queue {self.queue}: a dead-letter queue is never worked from")
+        return self
+
     @property
     def dead_letter_queue(self) -> str:
         """The queue that the redrive policy moves poison to. Only its depth is ever read."""
-        return f"{self.queue}-dlq"
+        return f"{self.queue}{DEAD_LETTERS}"
 
     @property
     def visibility(self) -> timedelta:
@@ -126,7 +147,7 @@ class Pipeline(BaseModel):
         return tuple(step for step in self.steps.values() if step.rerunnable)
 
     def scaled(self, scale: float) -> Pipeline:
-        """Times-to-live scaled for the demo; SQS values stay whole seconds, never under 10 (§5.3)."""
+        """Times-to-live scaled for the demo; whole seconds, and windows that keep their shortest lease (§5.3)."""
         if scale == 1:
             return self
         steps = {name: _scaled_step(step, scale) for name, step in self.steps.items()}
@@ -134,7 +155,7 @@ class Pipeline(BaseModel):
 
 
 def _scaled_step(step: StepSpec, scale: float) -> StepSpec:
-    visibility = max(10, round(step.visibility_seconds * scale))
+    visibility = max(SHORTEST_WINDOW, round(step.visibility_seconds * scale))
     return step.model_copy(
         update={
             "visibility_seconds": visibility,

@@ -44,6 +44,8 @@ class ReapAct:
     until: datetime | None = None
     counted: bool = True
     """Whether a reap is counted (not when the loss was announced)."""
+    ends_as: TaskStatus = TaskStatus.FAILED
+    """What a stranded task becomes: `dead` past its joint budget, and then its job needs a person (law 9)."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def _running(task: Task, seen: ReaperObservations, now: datetime, policy: Policy
     if not _mine(task, policy, TaskStatus.RUNNING):
         return None
     ends = lease_end(task, policy)
+    if _ownerless(task, policy):
+        return _no_such_step(task, ends + policy.timings.stalled_after, now)
     owner = task.lease.owner if task.lease else ""
     announced = seen.owners.get(owner) is OwnerState.STOPPED
     if not announced and ends + policy.timings.lease_grace > now:
@@ -111,26 +115,27 @@ def _running(task: Task, seen: ReaperObservations, now: datetime, policy: Policy
         return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
     why = "its owner stopped" if announced else "its lease ended"
     if not budgets.may_execute(task):
-        return ReapAct(ReapKind.STRAND, task, f"{why} after the last permitted execution")
+        return ReapAct(ReapKind.STRAND, task, f"{why} after the last permitted execution", ends_as=TaskStatus.DEAD)
     if not announced and not budgets.may_reap(task):
         return ReapAct(ReapKind.STRAND, task, f"{why} once more after the last permitted reap")
     return ReapAct(ReapKind.REAP, task, f"{why}; {verdict.reason}", counted=not announced)
 
 
 def _queued(task: Task, seen: ReaperObservations, now: datetime, policy: Policy) -> ReapAct | None:
-    if not _mine(task, policy, TaskStatus.QUEUED) or task.queued_at is None:
+    if not _mine(task, policy, TaskStatus.QUEUED):
         return None
+    since = _sent(task)
+    if _ownerless(task, policy):
+        return _no_such_step(task, since + policy.timings.stalled_after, now)
     if task.unsent:
-        due = task.queued_at + policy.timings.unsent_grace
+        due = (task.queued_at or now) + policy.timings.unsent_grace
         if due > now:
             return ReapAct(ReapKind.LEAVE, task, "its sender still has time", due)
         return ReapAct(ReapKind.SEND, task, "queued but never sent")
     step = policy.step(task)
-    since = max(task.queued_at, task.not_before or task.queued_at)
     if since + step.pickup_ttl > now:
         return ReapAct(ReapKind.LEAVE, task, "within its pickup time", since + step.pickup_ttl)
-    sent = max(task.send.at or since, since)
-    verdict = lost_or_late(seen.queues.get(step.queue), since=sent, pickup_ttl=step.pickup_ttl)
+    verdict = lost_or_late(seen.queues.get(step.queue), since=since, pickup_ttl=step.pickup_ttl)
     if isinstance(verdict, Late):
         return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
     if not budgets.may_resend(task):
@@ -138,10 +143,33 @@ def _queued(task: Task, seen: ReaperObservations, now: datetime, policy: Policy)
     return ReapAct(ReapKind.RESEND, task, f"its message is lost: {verdict.reason}")
 
 
+def _sent(task: Task) -> datetime:
+    """When the newest message of a queued task went out, or may be picked up: an outage may have held it back.
+
+    A task that says nothing at all has waited for ever.
+    """
+    since = task.waits_since or datetime.min.replace(tzinfo=UTC)
+    return max(since, task.send.at or since)
+
+
 def _mine(task: Task, policy: Policy, status: TaskStatus) -> bool:
     """Never `render`, `deliver`, `pending` or `waiting`, whatever a document claims (§3.1)."""
     step = policy.pipeline.steps.get(task.step_type)
-    return step is not None and step.rerunnable and task.status is status
+    return task.status is status and (_ownerless(task, policy) or (step is not None and step.rerunnable))
+
+
+def _ownerless(task: Task, policy: Policy) -> bool:
+    """Whether no step of the pipeline can ever run it. None at all declared is a bad selector: then nobody acts."""
+    step = policy.pipeline.steps.get(task.step_type)
+    return bool(policy.pipeline.steps) and (step is None or step.messages_only)
+
+
+def _no_such_step(task: Task, until: datetime, now: datetime) -> ReapAct:
+    """A deployment may be under way whose pipeline knows the step: it gets as long as a job may stand still."""
+    why = f"the pipeline has no step {task.step_type}"
+    if until > now:
+        return ReapAct(ReapKind.LEAVE, task, why, until)
+    return ReapAct(ReapKind.STRAND, task, f"{why}: nobody will ever run it")
 
 
 def _late(leaves: list[ReapAct], seen: ReaperObservations, now: datetime, policy: Policy) -> list[Sighting]:

@@ -12,6 +12,11 @@ from datetime import timedelta
 
 from mos.domain.errors import SettingsError
 
+SHORTEST_LEASE = 10
+"""Seconds: whatever the scale, a pause of the machine must not end a lease."""
+SCALED_MARGIN = 2
+SHORTEST_WINDOW = SHORTEST_LEASE + SCALED_MARGIN
+
 
 @dataclass(frozen=True, kw_only=True)
 class Timings:
@@ -35,19 +40,31 @@ class Timings:
     """A worker whose heartbeat is older counts as absent."""
     progress_every: timedelta = timedelta(seconds=60)
     """`lastProgressAt` is written at most this often."""
+    poll_silence: timedelta = timedelta(minutes=3)
+    """A render that was not polled for this long is polled again."""
+    resubmit_window: timedelta = timedelta(minutes=20)
+    """Before it nobody asks whether a render has to be submitted once more."""
+    render_unchanged: timedelta = timedelta(minutes=60)
+    """A render without any change for this long is a finding (law 6)."""
+    cool_down: timedelta = timedelta(minutes=5)
+    """Between two automatic retries of a job."""
 
     def __post_init__(self) -> None:
-        if self.heartbeat >= self.visibility:
-            raise SettingsError(
-                f"the heartbeat ({self.heartbeat}) must be shorter than the visibility timeout ({self.visibility})",
-                details={"field": "SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS"},
-            )
         if self.lease_margin >= self.visibility:
-            raise SettingsError("the lease margin must be shorter than the visibility timeout")
+            raise _of_variable(
+                "SQS_VISIBILITY_TIMEOUT_SECONDS",
+                f"{self.visibility} leaves no lease: it must be longer than the margin of {self.lease_margin}",
+            )
+        if self.heartbeat >= self.lease:
+            raise _of_variable(
+                "SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS",
+                f"the heartbeat ({self.heartbeat}) must be shorter than the lease, which is the visibility timeout "
+                f"({self.visibility}) less {self.lease_margin}",
+            )
         if self.retry_base > self.retry_max:
-            raise SettingsError(
+            raise _of_variable(
+                "SQS_RETRY_VISIBILITY_BASE_SECONDS",
                 f"the first retry delay ({self.retry_base}) is above the longest ({self.retry_max})",
-                details={"field": "SQS_RETRY_VISIBILITY_BASE_SECONDS"},
             )
 
     @property
@@ -56,22 +73,26 @@ class Timings:
         return self.visibility - self.lease_margin
 
     def scaled(self, scale: float) -> Timings:
-        """All durations times `scale`; windows keep at least 10 s with a margin of 2 s (§5.3)."""
+        """All durations times `scale`; leases keep at least 10 s and end 2 s before their window (§5.3)."""
         if not 0 < scale <= 1:
             raise SettingsError(f"the time scale must be above 0 and at most 1, not {scale}")
         if scale == 1:
             return self
         small = {field.name: getattr(self, field.name) * scale for field in fields(self)}
-        visibility = _at_least(small["visibility"], 10)
+        visibility = _at_least(small["visibility"], SHORTEST_WINDOW)
         return Timings(
             **{
                 **{name: _at_least(value, 1) for name, value in small.items()},
                 "visibility": visibility,
                 "heartbeat": visibility / 4,
-                "lease_margin": timedelta(seconds=2),
+                "lease_margin": timedelta(seconds=SCALED_MARGIN),
                 "lease_grace": _at_least(small["lease_grace"], 2),
             }
         )
+
+
+def _of_variable(name: str, problem: str) -> SettingsError:
+    return SettingsError(f"{name}: {problem}", details={"field": name})
 
 
 def _at_least(value: timedelta, seconds: float) -> timedelta:

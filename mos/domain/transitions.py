@@ -42,16 +42,22 @@ S = TypeVar("S", bound=StrEnum)
 
 @dataclass(frozen=True)
 class Transition(Generic[S]):
-    """One row: `before` None means creation."""
+    """One row: `before` None means creation; `supersedes` that a new attempt begins with it."""
 
     before: S | None
     after: S
     by: frozenset[By]
     fence: Fence
+    supersedes: bool = False
 
 
 def _row(before: S | None, after: S, fence: Fence, *by: By) -> Transition[S]:
     return Transition(before, after, frozenset(by), fence)
+
+
+def _anew(before: S, after: S, fence: Fence, *by: By) -> Transition[S]:
+    """What is still under way for the task belongs to an older attempt from here on."""
+    return Transition(before, after, frozenset(by), fence, supersedes=True)
 
 
 TASKS: tuple[Transition[T], ...] = (
@@ -65,12 +71,12 @@ TASKS: tuple[Transition[T], ...] = (
     _row(T.RUNNING, T.RUNNING, Fence.LEASE, By.WORKER),  # taken over with a new token
     _row(T.RUNNING, T.COMPLETED, Fence.LEASE, By.WORKER, By.RENDER_RECOVERY),
     _row(T.RUNNING, T.QUEUED, Fence.LEASE, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
-    _row(T.RUNNING, T.PENDING, Fence.LEASE, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
+    _anew(T.RUNNING, T.PENDING, Fence.LEASE, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
     _row(T.RUNNING, T.FAILED, Fence.LEASE, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
     _row(T.RUNNING, T.DEAD, Fence.LEASE, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
     _row(T.QUEUED, T.FAILED, Fence.ATTEMPT, By.REAPER, By.RENDER_RECOVERY),
     _row(T.QUEUED, T.DEAD, Fence.ATTEMPT, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
-    _row(
+    _anew(
         T.QUEUED,
         T.PENDING,
         Fence.ATTEMPT,
@@ -87,17 +93,19 @@ TASKS: tuple[Transition[T], ...] = (
     _row(T.WAITING, T.CANCELLED, Fence.STATUS, By.DISPATCH),
     _row(T.QUEUED, T.CANCELLED, Fence.STATUS, By.DISPATCH),
     _row(T.RUNNING, T.CANCELLED, Fence.STATUS, By.DISPATCH),
-    _row(T.FAILED, T.PENDING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
-    _row(T.FAILED, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
-    _row(T.DEAD, T.PENDING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
-    _row(T.DEAD, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
-    _row(T.QUEUED, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
+    _anew(T.FAILED, T.PENDING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
+    _anew(T.FAILED, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
+    _anew(T.DEAD, T.PENDING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
+    _anew(T.DEAD, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
+    _anew(T.QUEUED, T.WAITING, Fence.ATTEMPT, By.PRODUCTION_RETRY, By.OPERATOR),
 )
 
 JOBS: tuple[Transition[J], ...] = (
     _row(None, J.PENDING, Fence.ABSENT, By.PRODUCER),
     _row(None, J.PROCESSING, Fence.ABSENT, By.WORKER),  # voice training
     _row(J.PENDING, J.PROCESSING, Fence.STATUS, By.DISPATCH),
+    # work that a retry kept running may fail for good before its job has a slot again
+    _row(J.PENDING, J.FAILED, Fence.STATUS, By.WORKER, By.REAPER, By.RENDER_RECOVERY),
     _row(J.PROCESSING, J.COMPLETED, Fence.STATUS, By.WORKER, By.STALLED_JOBS, By.RENDER_RECOVERY),
     _row(J.PROCESSING, J.FAILED, Fence.STATUS, By.WORKER, By.REAPER, By.STALLED_JOBS, By.RENDER_RECOVERY),
     _row(J.FAILED, J.PENDING, Fence.STATUS, By.PRODUCTION_RETRY, By.OPERATOR),
