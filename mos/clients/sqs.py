@@ -202,7 +202,8 @@ class Queues:
     def _ask(self, operation: str, queue: str, call: Callable[[str], _Reply]) -> _Reply:
         url = self._url(queue)
         try:
-            return call(url)
+            with reading(operation, queue, ambiguous=True):  # botocore's parser trips over a foreign server's JSON
+                return call(url)
         except ForeignError as error:
             ours = queue_error(error, operation=operation, queue=queue)
             if ours.code == "QueueDoesNotExist":
@@ -217,11 +218,11 @@ class Queues:
         if not _NAME.fullmatch(queue):
             raise ValidationError.of_field("queue", f"{queue[:100]!r} is not the name of a standard queue")
         try:
-            reply = self._calls.get_queue_url(QueueName=queue)
+            with reading("GetQueueUrl", queue):
+                url = text(self._calls.get_queue_url(QueueName=queue)["QueueUrl"])
         except ForeignError as error:
             raise queue_error(error, operation="GetQueueUrl", queue=queue) from error
-        with reading("GetQueueUrl", queue):
-            return self._urls.setdefault(queue, text(reply["QueueUrl"]))
+        return self._urls.setdefault(queue, url)
 
 
 def _refuse_dead_letters(operation: str, queue: str) -> None:
