@@ -152,3 +152,9 @@ def model(clock: Clock, faults: Faults) -> SqsModel:
 @pytest.fixture
 def modelled(model: SqsModel) -> Queues:
     return Queues(model.client())
+
+
+@pytest.fixture(scope="session")
+def clock_type() -> type[Clock]:
+    """For tests that make many clocks."""
+    return Clock

@@ -75,7 +75,8 @@ class QueueState:
         self.show_at(message, message.visible_at, now)
 
     def show_at(self, message: Stored, moment: float, now: float) -> None:
-        """Hide the message until `moment`, or show it."""
+        """Hide the message until `moment`, or show it behind those that became visible before."""
+        self._surface(now)
         message.visible_at = moment
         if moment > now + CLOCK_STEP:
             self._visible.pop(message.number, None)
