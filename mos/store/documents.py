@@ -31,6 +31,11 @@ class UnreadableRecord(ValidationError):
         self.problem = problem
 
 
+def path_of(document: Document) -> str:
+    """Where a document stands."""
+    return f"{COLLECTION[type(document)]}/{document.id}"
+
+
 def read(kind: type[D], snapshot: DocumentSnapshot[Any]) -> D | None:
     """The document in a snapshot; None where there is none.
 

@@ -18,15 +18,17 @@ from google.cloud import firestore
 from mos.domain import laws
 from mos.domain.changes import Commit, JobChange, TaskChange
 from mos.domain.drivers import DrivenBy, Driver, driver_of_job, driver_of_task
-from mos.domain.errors import PipelineStateError
+from mos.domain.errors import LawViolation, PipelineStateError
 from mos.domain.model import Document, Job, Task, WorkerRecord
 from mos.domain.policy import Policy
 from mos.runtime import Runtime
 from mos.store import transactions
-from mos.store.documents import COLLECTION, LOG, LOG_KEPT, D, difference, encode, read
+from mos.store.documents import COLLECTION, LOG, LOG_KEPT, D, UnreadableRecord, difference, encode, path_of, read
 from mos.store.queries import Query
 
 T = TypeVar("T")
+MAX_REASON = 300
+"""Characters of a reason in a log line: an entry lists up to 500 of them."""
 
 
 class Reader:
@@ -36,32 +38,28 @@ class Reader:
         self._client = client
         self._transaction = transaction
         self._now: datetime | None = None
+        self.seen: dict[str, Document] = {}
+        """What was read here, by path: the only evidence that a change may rest on."""
         self.jobs: dict[str, Job] = {}
 
     @property
     def now(self) -> datetime:
         """The store's clock in this transaction."""
         if self._now is None:
-            raise PipelineStateError("a transaction's first read is a document: it gives the time")
+            raise PipelineStateError("nothing was read yet: the first read gives the time")
         return self._now
 
     def task(self, task_id: str) -> Task | None:
         return self.all(Task, [task_id])[0]
 
     def job(self, job_id: str) -> Job | None:
-        job = self.all(Job, [job_id])[0]
-        if job is not None:
-            self.jobs[job_id] = job
-        return job
+        return self.all(Job, [job_id])[0]
 
     def task_and_job(self, task_id: str, job_id: str) -> tuple[Task | None, Job | None]:
         """Both in one call."""
         references = [self._reference(Task, task_id), self._reference(Job, job_id)]
         found = self._snapshots(references)
-        task, job = read(Task, found[references[0].path]), read(Job, found[references[1].path])
-        if job is not None:
-            self.jobs[job_id] = job
-        return task, job
+        return self._seen(Task, found[references[0].path]), self._seen(Job, found[references[1].path])
 
     def worker(self, worker_id: str) -> WorkerRecord | None:
         return self.all(WorkerRecord, [worker_id])[0]
@@ -72,17 +70,48 @@ class Reader:
         if not references:
             return []
         found = self._snapshots(references)
-        return [read(kind, found[reference.path]) for reference in references]
+        return [self._seen(kind, found[reference.path]) for reference in references]
 
-    def query(self, query: Query, kind: type[D]) -> list[D]:
-        """A declared query, inside the transaction."""
-        documents = [read(kind, snapshot) for snapshot in query.on(self._client).stream(transaction=self._transaction)]
-        return [document for document in documents if document is not None]
+    def query(self, query: Query, kind: type[D], *, unreadable: list[UnreadableRecord] | None = None) -> list[D]:
+        """A declared query, inside the transaction.
+
+        Documents that do not validate go to `unreadable`, where it is given, and keep nobody from the others.
+
+        Raises:
+            UnreadableRecord: a document does not validate, and the caller cannot do without it.
+        """
+        documents: list[D] = []
+        for snapshot in query.on(self._client).stream(transaction=self._transaction):
+            self._now = self._now or snapshot.read_time
+            try:
+                document = self._seen(kind, snapshot)
+            except UnreadableRecord as error:
+                if unreadable is None:
+                    raise
+                unreadable.append(error)
+            else:
+                documents += [document] if document is not None else []
+        return documents
 
     def raw(self, path: str) -> dict[str, Any] | None:
         """Any other document (configuration)."""
         snapshot = self._snapshots([self._client.document(path)])[path]
         return snapshot.to_dict() if snapshot.exists else None
+
+    def absent(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths where no document is."""
+        references = [self._client.document(path) for path in paths]
+        return (
+            {path for path, found in self._snapshots(references).items() if not found.exists} if references else set()
+        )
+
+    def _seen(self, kind: type[D], snapshot: firestore.DocumentSnapshot[Any]) -> D | None:
+        document = read(kind, snapshot)
+        if document is not None:
+            self.seen[snapshot.reference.path] = document
+        if isinstance(document, Job):
+            self.jobs[document.id] = document
+        return document
 
     def _snapshots(self, references: list[firestore.DocumentReference]) -> dict[str, firestore.DocumentSnapshot[Any]]:
         snapshots = list(self._transaction.get_all(references))
@@ -153,6 +182,9 @@ class Gateway:
             if job is None:
                 raise PipelineStateError(f"job {missing} of a task does not exist", code="no_job")
             jobs[missing] = job
+        absent = reader.absent(new.path for new in commit.new)
+        for change in _all(commit):
+            _check_evidence(change, reader)
         for change in commit.tasks:
             driver = driver_of_task(change.after, jobs[change.after.job_id], self._policy)
             laws.check_task(change, commit.by, driver)
@@ -163,7 +195,8 @@ class Gateway:
             self._write(transaction, job_change, driver, token, reader.now)
         for new in commit.new:
             # An outbox entry is keyed by its hour: the first of an hour stands, later ones are the same message.
-            transaction.set(self._client.document(new.path), encode(new.fields), merge=True)
+            if new.path in absent:
+                transaction.create(self._client.document(new.path), encode(new.fields))
         transaction.create(self._client.collection(LOG).document(token), self._log(commit, reader.now, number))
 
     def _write(
@@ -202,16 +235,48 @@ def _all(commit: Commit) -> list[TaskChange | JobChange]:
     return [*commit.tasks, *commit.jobs]
 
 
+def _check_evidence(change: TaskChange | JobChange, reader: Reader) -> None:
+    """What a change rests on was read in this very transaction (law 3).
+
+    Raises:
+        LawViolation: it was observed elsewhere, or altered since.
+    """
+    path = path_of(change.after)
+    if change.before is not None and reader.seen.get(path) != change.before:
+        raise LawViolation(f"{path}: the change rests on what was not read in its transaction", code="stale_evidence")
+
+
 def _line(change: TaskChange | JobChange) -> dict[str, Any]:
     line: dict[str, Any] = {
-        "path": f"{COLLECTION[type(change.after)]}/{change.after.id}",
+        "path": path_of(change.after),
         "before": str(change.before.status) if change.before else None,
         "after": str(change.after.status),
-        "reason": change.reason,
+        "reason": change.reason[:MAX_REASON],
     }
-    if isinstance(change, TaskChange):
-        line["attempt"] = change.after.attempt
-        line["reapCount"] = change.after.reap_count
-        line["failures"] = change.after.failures
-        line["executions"] = change.after.executions
-    return line
+    line |= _of_task(change) if isinstance(change, TaskChange) else _of_job(change.after)
+    return {name: value for name, value in line.items() if value is not None or name == "before"}
+
+
+def _of_task(change: TaskChange) -> dict[str, Any]:
+    """What the invariants need of a task: its counters, and the leases on both sides."""
+    before, after = change.before, change.after
+    return {
+        "stepType": after.step_type,
+        "attempt": after.attempt,
+        "reapCount": after.reap_count,
+        "failures": after.failures,
+        "executions": after.executions,
+        "errorClass": str(after.error.failure_class) if after.error else None,
+        "leaseToken": after.lease.token if after.lease else None,
+        "leaseTokenBefore": before.lease.token if before and before.lease else None,
+        "leaseEndedBefore": before.lease.expires_at if before and before.lease else None,
+    }
+
+
+def _of_job(job: Job) -> dict[str, Any]:
+    return {
+        "kind": job.kind,
+        "retries": job.retry.attempts if job.retry else 0,
+        "errorClass": str(job.error.failure_class) if job.error else None,
+        "incident": str(job.production_incident.status) if job.production_incident else None,
+    }

@@ -1,7 +1,7 @@
 """Marking an outbox entry as sent (law 4), fenced on queued + attempt + unsent.
 
-Idempotent and without a status change, so it needs no log entry: a mark whose
-answer was lost is made again by whoever sends next.
+Idempotent: a mark that was never made is made by whoever sends next, after a
+second message of the same attempt, which its claim refuses.
 """
 
 from __future__ import annotations

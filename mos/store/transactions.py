@@ -7,8 +7,9 @@ carries a token, which is the id of the log entry that its transaction creates:
 
 * ABORTED (from a read or from the commit) → again, with jitter;
 * anything ambiguous → read the log entry back: it is there, the operation
-  happened; it is not, the operation runs again *with the same token*, so that
-  a late first commit makes the second one fail instead of applying twice.
+  happened; it is not, the operation runs again *with the same token*, and its
+  transaction reads that log entry first, so that a late first commit is either
+  seen or makes the second one fail instead of applying twice.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from google.api_core import exceptions as google
 from google.cloud import firestore
 
-from mos.domain.errors import AppError, StateStoreError, UnknownOutcome
+from mos.domain.errors import StateStoreError, UnknownOutcome
 from mos.runtime import Runtime
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ REFUSALS = 3
 
 @dataclass(frozen=True)
 class Applied(Generic[T]):
-    """A transaction that was committed. `update_times` is empty where the answer was lost and read back."""
+    """A transaction that was committed; `read_back` where its answer was lost and its witness found."""
 
     value: T
     commit_time: datetime | None
@@ -64,6 +65,13 @@ class _Attempt:
     def __init__(self) -> None:
         self.at_commit = False
         self.wrote = False
+        self.raised: Exception | None = None
+        """What the body itself raised: a rollback that fails afterwards must not hide it."""
+
+    @property
+    def committing(self) -> bool:
+        """Whether a commit with writes went out."""
+        return self.at_commit and self.wrote
 
 
 Body = Callable[[firestore.Transaction, int], tuple[T, bool]]
@@ -76,28 +84,34 @@ class _Run(Generic[T]):
     def __init__(self, witness: firestore.DocumentReference) -> None:
         self.witness = witness
         self.values: dict[int, T] = {}
+        self.sent_a_commit = False
         self.doubtful: BaseException | None = None
+        """Why a commit may have been applied, or may still be: once there, only the witness removes it."""
         self.refusals = 0
         self.last: BaseException | None = None
 
     def learn(self, error: BaseException, attempt: _Attempt) -> Applied[T] | None:
         """Take in a failed try; the result if it turns out that it happened."""
         self.last = error
-        if not isinstance(error, google.Aborted) and attempt.at_commit and attempt.wrote:
+        self.sent_a_commit |= attempt.committing
+        refused = isinstance(error, DEFINITE)
+        self.refusals += refused
+        ambiguous = attempt.committing and not isinstance(error, google.Aborted)
+        if ambiguous and not refused:
             self.doubtful = error
-        if isinstance(error, DEFINITE):
-            self.refusals += 1
-        if self.doubtful is None:
+        if not ambiguous and self.doubtful is None:
             return None
         try:
-            snapshot = self.witness.get()
-        except (google.GoogleAPICallError, google.RetryError):
+            return self.found(self.witness.get())
+        except (google.GoogleAPICallError, google.RetryError) as unread:
+            self.doubtful = self.doubtful or unread
             return None
-        if snapshot.exists:
-            return Applied(self.values[snapshot.get("try")], snapshot.create_time, read_back=True)
-        if isinstance(self.doubtful, DEFINITE):
-            self.doubtful = None
-        return None
+
+    def found(self, snapshot: firestore.DocumentSnapshot[Any]) -> Applied[T] | None:
+        """The result of the try that left this witness."""
+        if not snapshot.exists:
+            return None
+        return Applied(self.values[snapshot.get("try")], snapshot.create_time, read_back=True)
 
     @property
     def hopeless(self) -> bool:
@@ -140,10 +154,10 @@ def run(
             runtime.sleep(runtime.uniform(0.5, 1.0) * min(BACKOFF_MAX, BACKOFF_BASE * 2**number))
         attempt = _Attempt()
         try:
-            return _once(client, body, number, run.values, attempt)
-        except AppError:
-            raise
+            return _once(client, body, number, run, attempt)
         except Exception as error:
+            if attempt.raised is not None:
+                raise attempt.raised from attempt.raised.__cause__
             answer = _google_error(error)
             if answer is None:
                 raise
@@ -155,18 +169,32 @@ def run(
     raise run.gave_up()
 
 
-def _once(client: firestore.Client, body: Body[T], number: int, values: dict[int, T], attempt: _Attempt) -> Applied[T]:
+def _once(client: firestore.Client, body: Body[T], number: int, run: _Run[T], attempt: _Attempt) -> Applied[T]:
     transaction = client.transaction(max_attempts=1)
 
     @firestore.transactional
-    def work(inner: firestore.Transaction) -> T:
-        value, attempt.wrote = body(inner, number)
-        values[number] = value
+    def work(inner: firestore.Transaction) -> T | Applied[T]:
+        # Inside the transaction: an earlier commit that lands only now makes this one fail, whatever the body does.
+        earlier = run.found(run.witness.get(transaction=inner)) if run.sent_a_commit else None
+        if earlier is not None:
+            return earlier
+        value, attempt.wrote = _body(body, inner, number, attempt)
+        run.values[number] = value
         attempt.at_commit = True
         return value
 
-    value: T = work(transaction)
-    return Applied(value, transaction.commit_time)
+    outcome: T | Applied[T] = work(transaction)
+    return outcome if isinstance(outcome, Applied) else Applied(outcome, transaction.commit_time)
+
+
+def _body(body: Body[T], transaction: firestore.Transaction, number: int, attempt: _Attempt) -> tuple[T, bool]:
+    try:
+        return body(transaction, number)
+    except (google.GoogleAPICallError, google.RetryError):
+        raise
+    except Exception as error:
+        attempt.raised = error
+        raise
 
 
 def _google_error(error: BaseException) -> google.GoogleAPICallError | google.RetryError | None:
