@@ -25,7 +25,7 @@ def free_port() -> int:
     raise StackError(f"no free port between {_LOWEST} and {_HIGHEST} on {HOST}; end some of the programs that listen")
 
 
-def require_port(port: int, *, wanted_by: str) -> int:
+def require_port(port: int, *, wanted_by: str = "the stack") -> int:
     """`port` itself if it is free; raises StackError naming the program that has it otherwise."""
     if _can_bind(port):
         return port

@@ -17,6 +17,8 @@ from mos.local.supervisor.probes import is_ready, output_since
 MARK_VARIABLE = "MOS_STACK_MARK"
 """Stands in the environment of every process of a stack, so that also those that left their parent, group and
 session are found again."""
+_FOR_PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": None}
+"""A part starts again and again: where its imports are not compiled once, that costs seconds each time."""
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -79,6 +81,6 @@ def launch(
 
 
 def _environment(part: Part, mark: str) -> dict[str, str]:
-    merged: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **part.env}
+    merged: dict[str, str | None] = {**os.environ, **_FOR_PYTHON, **part.env}
     merged[MARK_VARIABLE] = f"{mark}/{part.name}"
     return {name: value for name, value in merged.items() if value is not None}

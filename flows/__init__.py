@@ -1,0 +1,1 @@
+"""One Prefect flow per mission, thin: parameters → mission → artifact and state."""

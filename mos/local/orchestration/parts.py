@@ -1,0 +1,115 @@
+"""The parts of the orchestration, in start order: server, deploy, worker, janitor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import mos
+from mos.local.orchestration.database import prepare_database
+from mos.local.supervisor import Finishes, HttpAnswers, LogLine, Part
+
+POOL = "local"
+_HOST = "127.0.0.1"
+_PREFECT = [sys.executable, "-m", "prefect"]
+_SERVER = {
+    # With leases in memory, the death of the server kills every mission whose slot was held, silently and for ever.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+}
+_CLIENT = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_CLI_PROMPT": "false",
+    "PREFECT_WORKER_QUERY_SECONDS": "2",
+    # A run holds its slot from the moment it is fetched: no longer than its process needs to start.
+    "PREFECT_WORKER_PREFETCH_SECONDS": "4",
+}
+
+
+def parts(
+    state_dir: Path,
+    *,
+    port: int,
+    env: Mapping[str, str],
+    fast: bool,
+    depends_on: Sequence[str] = (),
+    deployment_file: Path | None = None,
+    project: Path | None = None,
+) -> list[Part]:
+    """Prefect's server, the deployment of all missions, a process worker, and the janitor.
+
+    `port` is the server's on loopback; `env` is what runs get; `fast` deploys
+    in the demo's rhythm. `depends_on` is what must be up before the first run.
+    `project` holds `flows/` and `deployments/` (default: where this package was
+    installed from), `deployment_file` its `prefect.yaml`. Makes the server's
+    database at once, so that the start needs no migrations.
+    """
+    root = project or Path(mos.__file__).parent.parent
+    home = state_dir.resolve() / "prefect"
+    prepare_database(home)
+    shared = {**env, **_CLIENT, **_addresses(port, home)}
+    missions = {
+        "MISSION_DIR": str(root),
+        "MISSION_POOL": POOL,
+        "MISSION_ENV": "local",
+        "MISSION_PYTHON": sys.executable,
+        "MISSION_VERSION": version("mos-self-healing"),
+    }
+    deploy = [sys.executable, "-m", "deployments.apply", "--process-pool"]
+    deploy += ["--file", str(deployment_file)] if deployment_file else ["--pace", "demo" if fast else "file"]
+    return [
+        _server(port, {**shared, **_SERVER}),
+        Part(
+            name="prefect-deploy",
+            argv=deploy,
+            ready=Finishes(),
+            env={**shared, **missions},
+            cwd=root,
+            depends_on=["prefect-server"],
+            start_timeout=120,
+        ),
+        _worker(shared, [*depends_on, "prefect-deploy"], root),
+        _janitor(shared),
+    ]
+
+
+def _addresses(port: int, home: Path) -> dict[str, str]:
+    return {"PREFECT_API_URL": f"http://{_HOST}:{port}/api", "PREFECT_HOME": str(home)}
+
+
+def _server(port: int, env: Mapping[str, str]) -> Part:
+    return Part(
+        name="prefect-server",
+        argv=[*_PREFECT, "server", "start", "--host", _HOST, "--port", str(port)],
+        ready=HttpAnswers(f"http://{_HOST}:{port}/api/health"),
+        env=env,
+        address=f"http://{_HOST}:{port}",
+        start_timeout=120,
+    )
+
+
+def _worker(env: Mapping[str, str], depends_on: Sequence[str], root: Path) -> Part:
+    argv = [*_PREFECT, "worker", "start", "--pool", POOL, "--type", "process", "--name", "local"]
+    return Part(
+        name="prefect-worker",
+        argv=argv,
+        ready=LogLine(r"Worker '.*' started!"),
+        env=env,
+        cwd=root,
+        depends_on=depends_on,
+        start_timeout=120,
+    )
+
+
+def _janitor(env: Mapping[str, str]) -> Part:
+    return Part(
+        name="slot-janitor",
+        argv=[sys.executable, "-m", "mos.local.orchestration.janitor"],
+        ready=LogLine("^slot janitor ready"),
+        env=env,
+        depends_on=["prefect-deploy"],
+    )
