@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 FLAGS ?=
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test check up down prove bench lock clean
 
