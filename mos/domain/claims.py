@@ -72,10 +72,14 @@ ClaimDecision = Claimed | Drop | Poison | Later | Spent
 
 @dataclass(frozen=True, kw_only=True)
 class Claimant:
-    """Who claims: the boot id of the process and a fresh lease token."""
+    """Who claims: the boot id of the process and a fresh lease token.
+
+    `correlation_id` is the message's; a task that has none keeps it (§1.7).
+    """
 
     owner: str
     token: str
+    correlation_id: str = ""
 
 
 def decide_claim(
@@ -97,7 +101,10 @@ def decide_claim(
         return refusal
     if task.status is TaskStatus.QUEUED:
         if task.not_before is not None and task.not_before > now:
+            # At the last permitted receive the worker replaces the message by a fresh one, delayed as long.
             return Later("not before its back-off ends", task.not_before - now)
+        return _start(task, claimant, now, policy, counted=False)
+    if task.lease is None and task.render_submitted:
         return _start(task, claimant, now, policy, counted=False)
     ends = lease_end(task, policy)
     stopped = owner_state is OwnerState.STOPPED
@@ -141,14 +148,8 @@ def _stale(message: TaskMessage, task: Task, job: Job | None) -> str | None:
 
 
 def lease_end(task: Task, policy: Policy) -> datetime:
-    """When the right to work on a running task ends.
-
-    An older writer's worker holds no lease: its step's time-to-live is the only evidence there is.
-    """
-    if task.lease is not None:
-        return task.lease.expires_at
-    since = task.started_at or task.queued_at or datetime.min.replace(tzinfo=UTC)
-    return since + policy.step(task).running_ttl
+    """When the right to work on a running task ends: long ago where nothing tells."""
+    return policy.lease_end(task) or datetime.min.replace(tzinfo=UTC)
 
 
 def _start(task: Task, claimant: Claimant, now: datetime, policy: Policy, *, counted: bool) -> ClaimDecision:
@@ -172,12 +173,13 @@ def _start(task: Task, claimant: Claimant, now: datetime, policy: Policy, *, cou
         send=Send(state=SendState.SENT, at=task.send.at or now, message_id=task.send.message_id),
         not_before=None,
         resends=0,
+        correlation_id=task.correlation_id or claimant.correlation_id,
     )
     reason = "took over an ended lease" if took_over else "claimed"
     commit = Commit(
         by=By.WORKER,
         act="take_over" if took_over else "claim",
-        correlation_id=task.correlation_id,
+        correlation_id=started.correlation_id,
         tasks=(TaskChange(task, started, reason),),
     )
     return Claimed(commit, started, took_over)

@@ -14,6 +14,7 @@ from datetime import datetime
 from mos.domain.changes import Commit, JobChange, NewDocument, TaskChange
 from mos.domain.errors import FailureClass
 from mos.domain.model import (
+    TERMINAL_JOBS,
     Incident,
     IncidentStatus,
     Job,
@@ -24,18 +25,19 @@ from mos.domain.model import (
     TaskError,
     TaskStatus,
 )
+from mos.domain.text import clean
 from mos.domain.transitions import By
 
-MAX_MESSAGE = 2_000
-"""Characters of an error message that are kept in a document."""
+MAX_CODE = 100
+"""Characters of an error's code."""
 
 
 def task_error(task: Task, *, failure_class: FailureClass, code: str, message: str, now: datetime) -> TaskError:
     """The error as it stands in task and job, with the attempt it belongs to (race 24)."""
     return TaskError(
         failure_class=failure_class,
-        code=code,
-        message=message[:MAX_MESSAGE],
+        code=clean(code, MAX_CODE),
+        message=clean(message),
         at=now,
         attempt=task.attempt,
         step=task.step_type,
@@ -75,13 +77,14 @@ def decide_end(
     """End `task` as failed or dead and take everything else with it.
 
     `needs_person` opens the incident at once as `operator_required`; otherwise
-    production-retry is the failed job's driver and classifies it. A job that is
-    not processing any more is left as it is.
+    production-retry is the failed job's driver and classifies it. A pending job
+    fails too: a retry kept this task running, and nothing would repair it later.
+    A job that has ended is left as it is.
     """
     reason = f"{task.step_type} {status}: {error.failure_class} ({error.code})"
     ended = task.replace(status=status, error=error, lease=None, not_before=None, **fields)
     changes = [TaskChange(task, ended, reason)]
-    if job.status is not JobStatus.PROCESSING:
+    if job.status in TERMINAL_JOBS:
         return Commit(by=by, act=act, correlation_id=task.correlation_id, tasks=tuple(changes))
     changes += [back_to_pending(other, reason) for other in queued_siblings if other.id != task.id]
     return Commit(
@@ -117,7 +120,8 @@ def _failed_job(job: Job, error: TaskError, shots: frozenset[str], now: datetime
 def notification(job: Job, error: TaskError, now: datetime) -> NewDocument:
     """The outbox entry that tells people, once an hour for each (job, class, code) (§1.6)."""
     hour = f"{now:%Y%m%dT%H}"
-    key = f"{job.id}:{error.failure_class}:{error.code}:{hour}"
+    # The code may be a stranger's word: a slash would make another path of it.
+    key = f"{job.id}:{error.failure_class}:{clean(error.code, MAX_CODE).replace('/', '~')}:{hour}"
     severity = "warning" if error.failure_class.retryable else "critical"
     return NewDocument(
         f"notifications/{key}",

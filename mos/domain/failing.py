@@ -38,10 +38,15 @@ class Failure:
 
 @dataclass(frozen=True)
 class RetryLater:
-    """Queued again behind a delay: hide the message for as long, do not delete it."""
+    """Queued again behind a delay: hide the message for as long, do not delete it.
+
+    `fresh_message`: the old one is at its last permitted receive, so the outbox
+    says `unsent` and a new message of the same attempt replaces it.
+    """
 
     commit: Commit
     delay: timedelta
+    fresh_message: bool
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,8 @@ def decide_failure(
     again = failure.failure_class in RETRIED_BY_WORKER and not budgets.last_permitted_failure(task, policy)
     if again and job.status is JobStatus.PROCESSING:
         delay = retry_delay(receive_count, policy.timings) + jitter
-        return RetryLater(_again(task, error, now, now + delay), delay)
+        fresh = receive_count >= policy.step(task).max_receives
+        return RetryLater(_again(task, error, now, now + delay, fresh=fresh), delay, fresh)
     if again:
         return WaitsForJob(leave_running(task, by=By.WORKER, act="fail", reason="the job stopped", error=error))
     return FailedForGood(
@@ -97,7 +103,8 @@ def decide_failure(
     )
 
 
-def _again(task: Task, error: TaskError, now: datetime, not_before: datetime) -> Commit:
+def _again(task: Task, error: TaskError, now: datetime, not_before: datetime, *, fresh: bool) -> Commit:
+    state = SendState.UNSENT if fresh else SendState.SENT
     after = task.replace(
         status=TaskStatus.QUEUED,
         lease=None,
@@ -105,7 +112,7 @@ def _again(task: Task, error: TaskError, now: datetime, not_before: datetime) ->
         failures=task.failures + 1,
         not_before=not_before,
         queued_at=now,
-        send=Send(state=SendState.SENT, at=now, message_id=task.send.message_id),
+        send=Send(state=state, at=now, message_id=None if fresh else task.send.message_id),
     )
     reason = f"failure {after.failures}: {error.failure_class} ({error.code})"
     return Commit(
