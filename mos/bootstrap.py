@@ -13,7 +13,7 @@ from google.cloud import firestore
 
 from mos.clients.aws import make_boto_client
 from mos.clients.s3 import Storage
-from mos.clients.sqs import Queues
+from mos.clients.sqs import Queues, connect_queues
 from mos.domain.errors import SettingsError
 from mos.domain.pipeline import Pipeline, parse_pipeline
 from mos.domain.policy import Policy
@@ -58,7 +58,7 @@ class App:
     @cached_property
     def queues(self) -> Queues:
         """SQS."""
-        return Queues(make_boto_client("sqs", endpoint_url=self.settings.aws_endpoint, region=self.settings.region))
+        return connect_queues(endpoint_url=self.settings.aws_endpoint, region=self.settings.region)
 
     @cached_property
     def storage(self) -> Storage:

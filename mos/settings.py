@@ -36,7 +36,10 @@ class Settings(BaseSettings):
         300, alias="SQS_VISIBILITY_TIMEOUT_SECONDS", description="visibility window of a message", ge=10, le=43_200
     )
     heartbeat_ms: int = Field(
-        60_000, alias="SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS", description="how often windows and leases are renewed", gt=0
+        60_000,
+        alias="SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS",
+        description="how often windows and leases are renewed",
+        gt=0,
     )
     retry_base_seconds: int = Field(
         30, alias="SQS_RETRY_VISIBILITY_BASE_SECONDS", description="delay after the first failure", gt=0, le=43_200
@@ -52,13 +55,20 @@ class Settings(BaseSettings):
         20.0, alias="WORKER_DRAIN_SECONDS", description="how long running work may finish after SIGTERM", ge=0, le=110
     )
     steps: str = Field(
-        "", alias="WORKER_STEPS", description="steps this worker serves, separated by commas; all with a handler by default"
+        "",
+        alias="WORKER_STEPS",
+        description="steps this worker serves, separated by commas; all with a handler by default",
     )
     scratch: Path = Field(Path(".mos/scratch"), alias="MOS_SCRATCH", description="where work files are written")
     liveness_file: Path | None = Field(
         None, alias="WORKER_LIVENESS_FILE", description="file touched at each heartbeat, for a container health check"
     )
-    long_poll_seconds: int = Field(20, alias="SQS_LONG_POLL_SECONDS", description="how long a receive waits", ge=0, le=20)
+    step_seconds: float = Field(
+        0.0, alias="WORKER_STEP_SECONDS", description="demo only: stretches each step, so that faults can hit it", ge=0
+    )
+    long_poll_seconds: int = Field(
+        20, alias="SQS_LONG_POLL_SECONDS", description="how long a receive waits", ge=0, le=20
+    )
 
     def timings(self) -> Timings:
         """The durations of the rules, with their relations checked.

@@ -1,0 +1,1 @@
+"""Workers: plain processes that never lose a message (§2)."""

@@ -1,0 +1,1 @@
+"""The shipped handlers: small, real, deterministic work on images (§2.3)."""
