@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
 
 from mos.local.firestore.composites import CompositeIndexes, IndexFileError, load
 from mos.local.firestore.engine import DEFAULT_LOCK_TIMEOUT, Engine
+from mos.local.firestore.faults import FaultScript, Rule, rule
 from mos.local.firestore.server import PortTaken, Server, serve
 from mos.local.firestore.storage import DataFileError, Memory, Sqlite, Storage
-from mos.local.firestore.transactions import Locking
+from mos.local.firestore.transactions import IDLE_SECONDS, Locking
 
 EX_UNAVAILABLE = 69
 EX_CONFIG = 78
+
+
+class FaultFileError(Exception):
+    """The file of fault rules cannot be read; the text says what to do."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -30,6 +36,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--project", help="the only project to serve (default: any)")
     parser.add_argument("--locking", choices=[mode.value for mode in Locking], default=Locking.OPTIMISTIC.value)
     parser.add_argument("--lock-timeout", type=float, default=DEFAULT_LOCK_TIMEOUT, metavar="SECONDS")
+    parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="idle transactions end (default 60)")
+    parser.add_argument("--faults", type=Path, metavar="FILE", help="JSON list of fault rules to begin with")
+    parser.add_argument("--seed", type=int, default=0, help="decides what a fault rule's probability leaves open")
     return parser
 
 
@@ -44,8 +53,21 @@ def build(options: argparse.Namespace) -> Server:
         project=options.project,
         nonce=os.urandom(8).hex().encode(),
         indexes=indexes,
+        idle_seconds=options.idle_seconds,
     )
-    return Server(engine, host=options.host, port=options.port)
+    faults = FaultScript(_rules(options.faults), seed=options.seed)
+    return Server(engine, host=options.host, port=options.port, faults=faults)
+
+
+def _rules(path: Path | None) -> list[Rule]:
+    if path is None:
+        return []
+    try:
+        return [rule(entry) for entry in json.loads(path.read_text())]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise FaultFileError(
+            f"{path} cannot be read as a list of fault rules ({error}): correct or omit it."
+        ) from error
 
 
 def main() -> int:
@@ -55,7 +77,7 @@ def main() -> int:
         asyncio.run(serve(build(options), ready=_announce))
     except PortTaken as error:
         return _complain(error, EX_UNAVAILABLE)
-    except (DataFileError, IndexFileError) as error:
+    except (DataFileError, FaultFileError, IndexFileError) as error:
         return _complain(error, EX_CONFIG)
     return 0
 

@@ -17,7 +17,7 @@ from mos.local.firestore.names import check_database
 from mos.local.firestore.query import Query
 from mos.local.firestore.storage import Memory, Storage
 from mos.local.firestore.store import Change, Store
-from mos.local.firestore.transactions import Asked, Locking, Transaction, Transactions
+from mos.local.firestore.transactions import IDLE_SECONDS, Asked, Locking, Transaction, Transactions
 
 DEFAULT_LOCK_TIMEOUT = 2.0
 Listener = Callable[[Sequence[Change], int], None]
@@ -61,6 +61,7 @@ class Engine:
         lock_timeout: seconds that a pessimistic wait may take.
         project: the only project that is served; None = any.
         indexes: the composite indexes that exist; None = a query never wants one.
+        idle_seconds: a transaction that is not used for so long ends.
         nonce: makes transaction ids unlike those of an earlier process on the same data.
     """
 
@@ -74,6 +75,7 @@ class Engine:
         project: str | None = None,
         nonce: bytes = b"",
         indexes: CompositeIndexes | None = None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.lock = threading.RLock()
         self.released = threading.Condition(self.lock)
@@ -86,7 +88,7 @@ class Engine:
         self.lock_timeout = lock_timeout
         self.project = project
         self.indexes = indexes
-        self.transactions = Transactions(clock=self.clock, locking=self.locking, nonce=nonce)
+        self.transactions = Transactions(clock=self.clock, locking=self.locking, nonce=nonce, idle_seconds=idle_seconds)
         self.meter = Meter()
         self.listeners: list[Listener] = []
 

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from mos.local.firestore import admin_rpc, rpc
 from mos.local.firestore.engine import Engine
 from mos.local.firestore.errors import Blocked, Refused, invalid
+from mos.local.firestore.faults import FaultScript, Verdict
 from mos.local.firestore.inprocess import CALLER_HEADER
 from mos.local.firestore.meter import UNKNOWN
 from mos.local.firestore.waiting import STEP
@@ -39,10 +40,14 @@ class Server:
         engine: the database; the server's event loop is its only caller.
         host: the address to listen on.
         port: 0 picks a free one.
+        faults: what goes wrong on purpose; can be replaced at run time through the admin service.
     """
 
-    def __init__(self, engine: Engine, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, engine: Engine, *, host: str = "127.0.0.1", port: int = 0, faults: FaultScript | None = None
+    ) -> None:
         self.engine = engine
+        self.faults = faults or FaultScript()
         self._host = host
         self._port = port
         self._server: Any = None
@@ -60,7 +65,7 @@ class Server:
         """
         self._check_free()
         self._server = grpc.aio.server(options=OPTIONS)
-        handlers = self._firestore() | admin_rpc.handlers(self.engine)
+        handlers = self._firestore() | admin_rpc.handlers(self.engine, self.faults)
         self._server.add_generic_rpc_handlers((_Handlers(handlers),))
         self._port = self._server.add_insecure_port(self.address)
         await self._server.start()
@@ -92,27 +97,33 @@ class Server:
 
     def _unary(self, name: str) -> Callable[[bytes, Any], Awaitable[Any]]:
         async def answer(raw: bytes, context: Any) -> Any:
-            return await self._answer(name, raw, context)
+            verdict = self.faults.decide(name, raw, _caller(context))
+            return await self._answer(name, raw, context, verdict)
 
         return answer
 
     def _stream(self, name: str) -> Callable[[bytes, Any], AsyncIterator[bytes]]:
         async def answers(raw: bytes, context: Any) -> AsyncIterator[bytes]:
-            for part in await self._answer(name, raw, context):
+            verdict = self.faults.decide(name, raw, _caller(context))
+            for part in (await self._answer(name, raw, context, verdict))[: verdict.break_at]:
                 yield part
+            if verdict.break_at is not None:
+                await _inject(context, verdict.break_code)
 
         return answers
 
-    async def _answer(self, name: str, raw: bytes, context: Any) -> Any:
-        caller = _caller(context)
+    async def _answer(self, name: str, raw: bytes, context: Any, verdict: Verdict) -> Any:
+        await asyncio.sleep(verdict.delay) if verdict.delay else None
+        if verdict.before is not None:
+            return await _inject(context, verdict.before)
         try:
-            request = _parse(name, raw)
-            return await self._patiently(name, request, caller)
+            answer = await self._patiently(name, _parse(name, raw), _caller(context))
         except Refused as refusal:
             return await context.abort(refusal.code, refusal.message)
         except Exception:
             LOG.exception("%s failed", name)
             return await context.abort(grpc.StatusCode.INTERNAL, f"{name} failed: see the server's log.")
+        return answer if verdict.after is None else await _inject(context, verdict.after)
 
     async def _patiently(self, name: str, request: Any, caller: str) -> rpc.Answer:
         waited = 0.0
@@ -132,6 +143,10 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no ty
 
     def service(self, handler_call_details: Any) -> Any:
         return self._handlers.get(handler_call_details.method)
+
+
+async def _inject(context: Any, code: str) -> Any:
+    return await context.abort(grpc.StatusCode[code], "injected")
 
 
 def _caller(context: Any) -> str:

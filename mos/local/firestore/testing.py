@@ -20,6 +20,7 @@ from mos.local.firestore.inprocess import CALLER_HEADER
 READY = "firestore ready on "
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
+UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 class ManualClock:
@@ -99,7 +100,7 @@ def server(*arguments: str, port: int = 0) -> Iterator[ServerProcess]:
 @contextmanager
 def client(address: str, project: str = "demo", *, caller: str | None = None) -> Iterator[Client]:
     """A stock client of a server, its channel closed at the end of the `with` block."""
-    channel = grpc.insecure_channel(address)
+    channel = grpc.insecure_channel(address, options=UNLIMITED)
     try:
         yield on_channel(channel, project, caller=caller)
     finally:

@@ -77,10 +77,13 @@ class Transaction:
 class Transactions:
     """The table of live transactions. Not thread-safe: the engine holds its lock around every call."""
 
-    def __init__(self, *, clock: CommitClock, locking: Locking, nonce: bytes = b"") -> None:
+    def __init__(
+        self, *, clock: CommitClock, locking: Locking, nonce: bytes = b"", idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         self._clock = clock
         self._locking = locking
         self._nonce = nonce
+        self._idle = int(idle_seconds * SECOND)
         self._count = 0
         self._live: dict[bytes, Transaction] = {}
 
@@ -162,10 +165,8 @@ class Transactions:
             elif transaction.state is State.ACTIVE and self._is_over(transaction, now):
                 self._close(transaction, State.EXPIRED)
 
-    @staticmethod
-    def _is_over(transaction: Transaction, now: int) -> bool:
-        idle = now - transaction.used
-        return idle > IDLE_SECONDS * SECOND or now - transaction.started > TOTAL_SECONDS * SECOND
+    def _is_over(self, transaction: Transaction, now: int) -> bool:
+        return now - transaction.used > self._idle or now - transaction.started > TOTAL_SECONDS * SECOND
 
     # Locks of the pessimistic mode
 
