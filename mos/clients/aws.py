@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 2.0
 """Seconds; an endpoint in the same region answers in milliseconds."""
-READ_TIMEOUT = 5.0
-"""Seconds; two attempts stay under the 15 s between the end of a lease and the end of its visibility window."""
+READ_TIMEOUT = 4.0
+"""Seconds between bytes of an answer."""
 MAX_ATTEMPTS = 2
+"""Two attempts with their pause end within the 15 s by which a lease ends before its visibility window."""
 POOL_CONNECTIONS = 16
 
 

@@ -183,16 +183,20 @@ class Queues:
         _refuse_dead_letters(operation, queue)
         results: list[EntryResult] = []
         for start in range(0, len(entries), BATCH):
-            batch = entries[start : start + BATCH]
-            handles = [handle_of(entry) for entry in batch]
-            results += self._one_batch(operation, queue, handles, lambda url, batch=batch: call(url, batch))  # type: ignore[misc]
+            results += self._one_batch(operation, queue, entries[start : start + BATCH], handle_of, call)
         return results
 
     def _one_batch(
-        self, operation: str, queue: str, handles: Sequence[str], call: Callable[[str], Mapping[str, Any]]
+        self,
+        operation: str,
+        queue: str,
+        batch: Sequence[_Entry],
+        handle_of: Callable[[_Entry], str],
+        call: Callable[[str, Sequence[_Entry]], Mapping[str, Any]],
     ) -> list[EntryResult]:
+        handles = [handle_of(entry) for entry in batch]
         try:
-            reply = self._ask(operation, queue, call)
+            reply = self._ask(operation, queue, lambda url: call(url, batch))
             with reading(operation, queue, ambiguous=True):
                 return read_results(reply, handles, operation=operation, queue=queue)
         except QueueError as error:

@@ -3,9 +3,10 @@
 import pytest
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
-from mos.clients.aws import make_boto_client
+from mos.clients.aws import CONNECT_TIMEOUT, MAX_ATTEMPTS, READ_TIMEOUT, make_boto_client
 from mos.clients.sqs import EntryResult, Outcome, Queues
 from mos.domain.errors import PipelineStateError, QueueError, SettingsError, ValidationError
+from mos.domain.timings import Timings
 
 GONE = (
     "Value AQEB for parameter ReceiptHandle is invalid. "
@@ -319,8 +320,13 @@ def test_polls_may_have_a_client_of_their_own(stock, wire):
 class TestMakeBotoClient:
     def test_sets_short_time_outs_and_few_attempts(self, stock):
         config = stock.meta.config
-        assert (config.connect_timeout, config.read_timeout) == (2.0, 5.0)
+        assert (config.connect_timeout, config.read_timeout) == (CONNECT_TIMEOUT, READ_TIMEOUT)
         assert config.retries == {"total_max_attempts": 3, "mode": "standard"}
+
+    def test_a_renewal_that_times_out_ends_before_the_visibility_window_does(self):
+        """A lease ends a margin before its window; botocore's first pause is up to a second."""
+        longest = MAX_ATTEMPTS * (CONNECT_TIMEOUT + READ_TIMEOUT) + (MAX_ATTEMPTS - 1) * 1.0
+        assert longest < Timings().lease_margin.total_seconds()
 
     def test_without_a_region_says_what_to_set(self, monkeypatch, tmp_path):
         for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):

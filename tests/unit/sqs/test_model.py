@@ -307,6 +307,7 @@ class TestSites:
             {"kind": Kind.DELAY},
             {"kind": Kind.REORDER, "operation": Operation.SEND},
             {"kind": Kind.LOSE, "operation": Operation.RECEIVE},
+            {"kind": Kind.THROTTLE, "operation": Operation.RECEIVE, "match": {"taskId": "t1"}},
         ],
     )
     def test_a_fault_that_cannot_happen_is_refused_where_it_is_written(self, wrong):

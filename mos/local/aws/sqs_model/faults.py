@@ -89,7 +89,8 @@ class Fault:
     """None: any operation that the kind can hit."""
     queue: str | None = None
     match: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that the message's JSON body must have with these values, such as taskId and attempt."""
+    """Fields that the message's JSON body must have with these values, such as taskId and attempt.
+    A receive names no message before it happens, so a call fault on it takes no `match`."""
     skip: int = 0
     times: int | None = 1
     seconds: float = 0.0
@@ -103,6 +104,8 @@ class Fault:
             raise ValueError(f"{self.kind} cannot happen to {self.operation}; it can to {sorted(allowed)}")
         if self.kind is Kind.DELAY and self.seconds <= 0:
             raise ValueError("a delay needs `seconds` above zero")
+        if self.match and self.operation is Operation.RECEIVE and self.kind is not Kind.DUPLICATE:
+            raise ValueError("a receive names no message: `match` cannot happen; use `queue` and `skip`")
 
     def matches(self, operation: Operation, queue: str, bodies: Iterable[str], now: float) -> bool:
         """Whether this site is meant, counting apart."""
