@@ -1,4 +1,4 @@
-"""Deploys the missions: `python -m deployments.apply [--file prefect.yaml] [--pace demo] [--process-pool]`.
+"""Deploys the missions: `python -m deployments.apply [--file prefect.yaml] [--pace demo]`.
 
 Checks the variables, makes sure of the work pool and the automations, and then
 leaves the deployment file to `prefect deploy --all`. Doing it again changes nothing.
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its failures are one sentence on standard error and the exit code 64 or 69."""
     options = _parser().parse_args(arguments)
     try:
-        apply(options.file, fast=options.pace == "demo", process_pool=options.process_pool)
+        apply(options.file, fast=options.pace == "demo")
     except SettingsError as error:
         return _say(error, _WRONG_SETTING)
     except AppError as error:
@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def apply(file: Path, *, fast: bool = False, process_pool: bool = False) -> None:
-    """Deploy `file`, or with `fast` the registry in the demo's rhythm; with `process_pool`, make that pool first.
+def apply(file: Path, *, fast: bool = False) -> None:
+    """Deploy `file`, or with `fast` the registry in the demo's rhythm.
 
     Raises:
         SettingsError: the file or a variable is missing, or the server keeps its leases in memory.
@@ -45,26 +45,25 @@ def apply(file: Path, *, fast: bool = False, process_pool: bool = False) -> None
     """
     text = render(MISSIONS, LOCAL, pace=demo) if fast else _read(file)
     require_variables(text, os.environ)
-    asyncio.run(_prepare(process_pool=process_pool))
+    asyncio.run(_prepare())
     with tempfile.TemporaryDirectory() as scratch:
         deployed = Path(scratch) / PREFECT_FILE
         deployed.write_text(text, encoding="utf-8")
         _prefect_deploy(deployed)
 
 
-async def _prepare(*, process_pool: bool) -> None:
+async def _prepare() -> None:
     from prefect.client.orchestration import get_client
 
     from deployments.automations import apply_automations
     from deployments.leases import require_durable_leases
-    from deployments.pool import ensure_process_pool, require_pool
+    from deployments.pool import require_pool
 
     try:
         async with get_client() as client:
             await require_durable_leases(client)
             await apply_automations(client)
-            pool = os.environ["MISSION_POOL"]
-            await (ensure_process_pool(client, pool) if process_pool else require_pool(client, pool))
+            await require_pool(client, os.environ["MISSION_POOL"])
     except httpx.TransportError as error:
         raise AppError(f"no Prefect API answers at {os.environ['PREFECT_API_URL']}; start it first") from error
 
@@ -97,7 +96,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m deployments.apply", description="Deploy the missions to Prefect.")
     parser.add_argument("--file", type=Path, default=PREFECT_FILE, help="the deployment file (default: %(default)s)")
     parser.add_argument("--pace", choices=["file", "demo"], default="file", help="demo: the registry, in seconds")
-    parser.add_argument("--process-pool", action="store_true", help="create the pool, for process workers")
     return parser
 
 

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from prefect.client.orchestration import PrefectClient
-from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
-from prefect.workers.process import ProcessWorker
+from prefect.exceptions import ObjectNotFound
 
 from mos.domain.errors import AppError
-
-
-async def ensure_process_pool(client: PrefectClient, name: str) -> None:
-    """Make a pool whose runs are processes beside their worker, unless there is one of this name."""
-    template = ProcessWorker.get_default_base_job_template()
-    try:
-        await client.create_work_pool(WorkPoolCreate(name=name, type=ProcessWorker.type, base_job_template=template))
-    except ObjectAlreadyExists:
-        return
 
 
 async def require_pool(client: PrefectClient, name: str) -> None:

@@ -28,12 +28,12 @@ class Run:
 class Patience:
     """Seconds for which a run without a process is left alone.
 
-    A run that has just ended reports within a moment, and its worker reports a
-    crash within two seconds. Pending comes before the process: the worker
-    needs time to start it, more on a busy machine.
+    A run reports its end before its process goes, so two looks are enough.
+    Pending comes before the process: the worker needs time to start it, more
+    on a busy machine.
     """
 
-    running: float = 4.0
+    running: float = 2.0
     pending: float = 20.0
 
     def of(self, state: RunState) -> float:

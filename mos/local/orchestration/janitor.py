@@ -19,7 +19,7 @@ import psutil
 from mos.local.orchestration.condemn import Missing, Patience, Run, RunState, condemned, still_missing
 
 _RUN_VARIABLE = "PREFECT__FLOW_RUN_ID"
-_PAUSE = 2.0
+_PAUSE = 1.0
 _PAGE = 200
 
 

@@ -1,4 +1,4 @@
-"""The parts of the orchestration, in start order: server, deploy, worker, janitor."""
+"""The parts of the orchestration: server, then the pool, then deployment, worker and janitor side by side."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import mos
 from mos.local.orchestration.database import prepare_database
+from mos.local.orchestration.pool import POOL
 from mos.local.supervisor import Finishes, HttpAnswers, LogLine, Part
 
-POOL = "local"
+_API = ("prefect-server", "prefect-pool")
 _HOST = "127.0.0.1"
 _PREFECT = [sys.executable, "-m", "prefect"]
 _SERVER = {
@@ -59,20 +60,13 @@ def parts(
         "MISSION_PYTHON": sys.executable,
         "MISSION_VERSION": version("mos-self-healing"),
     }
-    deploy = [sys.executable, "-m", "deployments.apply", "--process-pool"]
+    deploy = [sys.executable, "-m", "deployments.apply"]
     deploy += ["--file", str(deployment_file)] if deployment_file else ["--pace", "demo" if fast else "file"]
     return [
         _server(port, {**shared, **_SERVER}),
-        Part(
-            name="prefect-deploy",
-            argv=deploy,
-            ready=Finishes(),
-            env={**shared, **missions},
-            cwd=root,
-            depends_on=["prefect-server"],
-            start_timeout=120,
-        ),
-        _worker(shared, [*depends_on, "prefect-deploy"], root),
+        _pool(shared),
+        _deploy(deploy, {**shared, **missions}, root),
+        _worker(shared, [*depends_on, *_API], root),
         _janitor(shared),
     ]
 
@@ -88,6 +82,23 @@ def _server(port: int, env: Mapping[str, str]) -> Part:
         ready=HttpAnswers(f"http://{_HOST}:{port}/api/health"),
         env=env,
         address=f"http://{_HOST}:{port}",
+        start_timeout=120,
+    )
+
+
+def _pool(env: Mapping[str, str]) -> Part:
+    argv = [sys.executable, "-m", "mos.local.orchestration.pool"]
+    return Part(name="prefect-pool", argv=argv, ready=Finishes(), env=env, depends_on=["prefect-server"])
+
+
+def _deploy(argv: Sequence[str], env: Mapping[str, str], root: Path) -> Part:
+    return Part(
+        name="prefect-deploy",
+        argv=argv,
+        ready=Finishes(),
+        env=env,
+        cwd=root,
+        depends_on=_API,
         start_timeout=120,
     )
 
@@ -111,5 +122,5 @@ def _janitor(env: Mapping[str, str]) -> Part:
         argv=[sys.executable, "-m", "mos.local.orchestration.janitor"],
         ready=LogLine("^slot janitor ready"),
         env=env,
-        depends_on=["prefect-deploy"],
+        depends_on=_API,
     )

@@ -65,7 +65,8 @@ def advance(state: PartState, seen: Seen, *, now: float, part: Part) -> tuple[Pa
     match state.phase:
         case Phase.WAITING if seen.dependencies_up:
             return replace(state, phase=Phase.STARTING, since=now), Do.SPAWN
-        case Phase.BACKING_OFF if now >= state.retry_at:
+        case Phase.BACKING_OFF if now >= state.retry_at and seen.dependencies_up:
+            # Started before what it needs, a client would sit in its own retries long after that is back.
             return replace(state, phase=Phase.STARTING, since=now, restarts=state.restarts + 1), Do.SPAWN
         case Phase.STARTING:
             return _while_starting(state, seen, now=now, part=part)

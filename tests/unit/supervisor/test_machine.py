@@ -33,6 +33,7 @@ BACKING_OFF = PartState(phase=Phase.BACKING_OFF, since=100, retry_at=104, was_up
         (READY, Seen(exit_code=0), 101, Phase.BACKING_OFF, Do.END),
         (BACKING_OFF, Seen(exit_code=-9), 103.9, Phase.BACKING_OFF, Do.NOTHING),
         (BACKING_OFF, Seen(exit_code=-9), 104, Phase.STARTING, Do.SPAWN),
+        (BACKING_OFF, Seen(exit_code=-9, dependencies_up=False), 104, Phase.BACKING_OFF, Do.NOTHING),
     ],
 )
 def test_a_service_goes_from_phase_to_phase(state, seen, now, phase, do):

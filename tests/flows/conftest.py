@@ -1,0 +1,140 @@
+"""One real Prefect stack for all tests here: server, deployment, worker and janitor under the supervisor."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import psutil
+import pytest
+
+from deployments.generate import render
+from deployments.registry import Mission
+from mos.local.orchestration import parts
+from mos.local.supervisor import Phase, Supervisor, free_port
+
+PROJECT = Path(__file__).parents[2]
+PROBE_EVERY = timedelta(seconds=6)
+
+
+@pytest.fixture(scope="session")
+def eventually():
+    """Wait until a condition holds and return what it gave; fail after `within` seconds."""
+
+    def wait(condition, within=60.0):
+        deadline = time.monotonic() + within
+        while not (value := condition()):
+            assert time.monotonic() < deadline, f"not true within {within:g} s"
+            time.sleep(0.1)
+        return value
+
+    return wait
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A run of the probe, as its journal tells."""
+
+    id: str
+    pid: int
+
+
+class Probe:
+    """The test mission's journal and gate."""
+
+    def __init__(self, directory: Path) -> None:
+        self.journal = directory / "journal"
+        self.gate = directory / "gate"
+        self.journal.touch()
+
+    def beats(self, word: str) -> list[Beat]:
+        lines = [line.split() for line in self.journal.read_text().splitlines()]
+        return [Beat(id=line[1], pid=int(line[2])) for line in lines if line[0] == word]
+
+    def mission(self, name: str, every: timedelta) -> Mission:
+        parameters = {"journal": str(self.journal), "gate": str(self.gate)}
+        entrypoint = "tests/flows/probe.py:probe"
+        return Mission(
+            name=name, entrypoint=entrypoint, description="a test", every=every, demo_every=every, parameters=parameters
+        )
+
+
+class Stack:
+    """A running stack, the probe deployed in it, and its API."""
+
+    def __init__(self, supervisor: Supervisor, probe: Probe, api: httpx.Client, eventually) -> None:
+        self.supervisor, self.probe, self.api, self.eventually = supervisor, probe, api, eventually
+
+    def held_run(self) -> Beat:
+        """A run of the probe that has started and waits at the closed gate."""
+        self.probe.gate.touch()
+        return self.eventually(self._waiting)
+
+    def _waiting(self) -> Beat | None:
+        ended = {beat.id for beat in self.probe.beats("ended")}
+        beats = [beat for beat in self.probe.beats("started") if beat.id not in ended]
+        return next((beat for beat in beats if psutil.pid_exists(beat.pid)), None)
+
+    def kill(self, *parts: str) -> None:
+        for part in parts:
+            os.kill(self.supervisor.status().part(part).pid, signal.SIGKILL)
+
+    def run(self, run_id: str) -> SimpleNamespace:
+        return SimpleNamespace(**self.api.get(f"/flow_runs/{run_id}").raise_for_status().json()["state"])
+
+    def deployment(self, name: str) -> dict:
+        return self.api.get(f"/deployments/name/probe/{name}").raise_for_status().json()
+
+    def runs_on_after(self, beat: Beat, within: float) -> Beat:
+        """Open the gate and wait until another run has gone through."""
+        self.probe.gate.unlink(missing_ok=True)
+        before = {b.id for b in self.probe.beats("ended")} | {beat.id}
+        return self.eventually(
+            lambda: next((b for b in self.probe.beats("ended") if b.id not in before), None), within=within
+        )
+
+    def settle(self) -> None:
+        """Gate open and every part up, for whoever comes next."""
+        self.probe.gate.unlink(missing_ok=True)
+        up = {Phase.READY, Phase.DONE}
+        self.eventually(lambda: all(part.phase in up for part in self.supervisor.status().parts))
+
+
+@pytest.fixture(scope="session")
+def make_stack(tmp_path_factory, eventually):
+    """Start a stack with the probe deployed each 6 s and, as `idle`, hardly ever; `without` leaves parts out."""
+    running = []
+
+    def make(*without: str) -> Stack:
+        directory = tmp_path_factory.mktemp("stack")
+        probe = Probe(directory)
+        file = directory / "prefect.yaml"
+        file.write_text(render([probe.mission("probe", PROBE_EVERY), probe.mission("idle", timedelta(days=300))]))
+        port = free_port()
+        all_parts = parts(directory / "state", port=port, env={}, fast=False, deployment_file=file, project=PROJECT)
+        supervisor = Supervisor([p for p in all_parts if p.name not in without], directory / "state")
+        supervisor.start()
+        api = httpx.Client(base_url=f"http://127.0.0.1:{port}/api", timeout=30)
+        running.append((supervisor, api))
+        return Stack(supervisor, probe, api, eventually)
+
+    yield make
+    for supervisor, api in running:
+        api.close()
+        supervisor.stop()
+
+
+@pytest.fixture(scope="session")
+def session_stack(make_stack):
+    return make_stack()
+
+
+@pytest.fixture
+def stack(session_stack):
+    """The stack of all tests, given back with everything up."""
+    yield session_stack
+    session_stack.settle()

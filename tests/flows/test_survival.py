@@ -1,0 +1,44 @@
+"""A deployed mission runs on, whatever is killed. With real signals, on a real server."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(240)]
+
+SOON = 60
+"""Seconds: three intervals of 6 s, and what the server and the worker need to start again on a busy machine."""
+
+
+def kill_run(beat):
+    os.kill(beat.pid, signal.SIGKILL)
+
+
+def test_after_sigkill_of_the_run(stack):
+    beat = stack.held_run()
+    kill_run(beat)
+    stack.runs_on_after(beat, within=SOON)
+    assert stack.run(beat.id).type == "CRASHED"
+
+
+def test_after_sigkill_of_the_worker(stack):
+    """The orphaned run is ended with its worker, and its slot is freed by the janitor."""
+    beat = stack.held_run()
+    stack.kill("prefect-worker")
+    stack.eventually(lambda: not psutil.pid_exists(beat.pid))
+    stack.runs_on_after(beat, within=SOON)
+    state = stack.run(beat.id)
+    assert state.type == "CRASHED"
+    assert "without a process" in state.message
+
+
+def test_after_sigkill_of_server_worker_and_run_together(stack):
+    beat = stack.held_run()
+    stack.kill("prefect-server", "prefect-worker")
+    kill_run(beat)
+    stack.runs_on_after(beat, within=SOON)
+    state = stack.run(beat.id)
+    assert state.type == "CRASHED"
+    assert "without a process" in state.message
