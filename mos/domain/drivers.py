@@ -131,5 +131,6 @@ def _failed(job: Job, now: datetime, policy: Policy) -> DrivenBy:
     if incident is None or incident.status in {IncidentStatus.RETRYING, IncidentStatus.RESOLVED}:
         return Driver(By.PRODUCTION_RETRY, now)
     if incident.status is IncidentStatus.RETRY_PENDING:
-        return Driver(By.PRODUCTION_RETRY, (incident.last_attempt_at or now) + policy.timings.cool_down)
+        last = incident.last_attempt_at or (job.retry.last_attempt_at if job.retry else None)
+        return Driver(By.PRODUCTION_RETRY, last + policy.timings.cool_down if last else now)
     return People(f"incident {incident.status}: {incident.reason or incident.failure_class}")
