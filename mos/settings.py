@@ -59,6 +59,9 @@ class Settings(BaseSettings):
         alias="WORKER_STEPS",
         description="steps this worker serves, separated by commas; all with a handler by default",
     )
+    notify_webhook: str | None = Field(
+        None, alias="MOS_NOTIFY_WEBHOOK_URL", description="webhook for notifications; without one they are only logged"
+    )
     scratch: Path = Field(Path(".mos/scratch"), alias="MOS_SCRATCH", description="where work files are written")
     liveness_file: Path | None = Field(
         None, alias="WORKER_LIVENESS_FILE", description="file touched at each heartbeat, for a container health check"
@@ -81,6 +84,15 @@ class Settings(BaseSettings):
             heartbeat=timedelta(milliseconds=self.heartbeat_ms),
             retry_base=timedelta(seconds=self.retry_base_seconds),
             retry_max=timedelta(seconds=self.retry_max_seconds),
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed and unwise, for the log at start."""
+        if self.heartbeat_ms * 2 <= self.visibility_seconds * 1000:
+            return ()
+        return (
+            f"SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS: {self.heartbeat_ms} ms is above half of the visibility timeout "
+            f"({self.visibility_seconds} s): one slow renewal loses the lease",
         )
 
 
