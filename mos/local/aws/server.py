@@ -15,12 +15,12 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from moto.core.utils import unix_time
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
-from moto.sqs.models import Message, SQSBackend
 from werkzeug.serving import make_server
+
+from mos.local.aws.moto_sqs import correct_moto_sqs
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -46,7 +46,7 @@ class AwsServer:
     """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, *, fronts: Sequence[Front] = ()) -> None:
-        _read_retention_cheaply()
+        correct_moto_sqs()
         with _listen(host, port) as listening:
             self._server = make_server(
                 host,
@@ -113,17 +113,3 @@ def _listen(host: str, port: int) -> socket.socket:
         raise PortTaken(
             f"port {port} on {host} is in use by another program; end it or choose another one with --port"
         ) from error
-
-
-def _read_retention_cheaply() -> None:
-    """Make a receive cost the same with many messages in a queue.
-
-    moto asks for all attributes of the queue, which counts all its messages
-    several times, to read this one number for each message that it hands out.
-    """
-
-    def still_valid(self: SQSBackend, queue_name: str, message: Message) -> bool:
-        queue: Any = self.get_queue(queue_name)
-        return bool(queue.message_retention_period + (message.sent_timestamp or 0) / 1000 > unix_time())
-
-    SQSBackend.is_message_valid_based_on_retention_period = still_valid  # type: ignore[method-assign]

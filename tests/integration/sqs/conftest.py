@@ -106,7 +106,7 @@ def moto_server() -> Iterator[AwsServer]:
 def moto_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Move the clock that moto's SQS reads."""
     shift = {"seconds": 0.0}
-    for module in ("moto.sqs.models", "mos.local.aws.server"):
+    for module in ("moto.sqs.models", "mos.local.aws.moto_sqs"):
         monkeypatch.setattr(f"{module}.unix_time", lambda *_: time.time() + shift["seconds"])
     monkeypatch.setattr("moto.sqs.models.unix_time_millis", lambda *_: (time.time() + shift["seconds"]) * 1000)
 
