@@ -12,11 +12,16 @@ from typing import Any, cast
 from google.cloud import firestore
 
 from mos.clients.aws import make_boto_client
+from mos.clients.notifier import Notifier
 from mos.clients.s3 import Storage
 from mos.clients.sqs import Queues, connect_queues
 from mos.domain.errors import SettingsError
 from mos.domain.pipeline import Pipeline, parse_pipeline
 from mos.domain.policy import Policy
+from mos.domain.reaping import ReaperLimits
+from mos.missions.base import Mission
+from mos.missions.dispatch import Dispatch
+from mos.missions.reaper import Reaper
 from mos.runtime import Runtime, SystemRuntime
 from mos.settings import Settings, read_settings
 from mos.store.gateway import Gateway
@@ -65,6 +70,42 @@ class App:
         """S3."""
         client = make_boto_client("s3", endpoint_url=self.settings.aws_endpoint, region=self.settings.region)
         return Storage(client, self.settings.bucket)
+
+    @cached_property
+    def notifier(self) -> Notifier:
+        """How people are told."""
+        return Notifier(self.settings.notify_webhook)
+
+    def reaper(self, limits: ReaperLimits | None = None, *, mission_run: str | None = None) -> Reaper:
+        """One run of the reaper."""
+        run_id = mission_run or self.runtime.new_id()
+        return Reaper(
+            client=self.firestore,
+            gateway=self.gateway("reaper", run_id),
+            queues=self.queues,
+            notifier=self.notifier,
+            policy=self.policy,
+            runtime=self.runtime,
+            run_id=run_id,
+            limits=limits or ReaperLimits(),
+        )
+
+    def dispatch(self, *, mission_run: str | None = None) -> Dispatch:
+        """One run of dispatch."""
+        run_id = mission_run or self.runtime.new_id()
+        return Dispatch(
+            client=self.firestore,
+            gateway=self.gateway("dispatch", run_id),
+            queues=self.queues,
+            policy=self.policy,
+            runtime=self.runtime,
+            run_id=run_id,
+        )
+
+    @property
+    def missions(self) -> dict[str, Callable[[], Mission]]:
+        """Every mission by name, to be run here and now."""
+        return {"reaper": self.reaper, "dispatch": self.dispatch}
 
     def gateway(self, actor: str, mission_run: str | None = None) -> Gateway:
         """The write gateway, for one actor."""

@@ -52,6 +52,8 @@ async def run_mission(make: Callable[[str], Mission], *, dry_run: bool) -> State
         mission = make(str(flow_run.id))
         if await asyncio.to_thread(mission.superseded, flow_run.scheduled_start_time):
             return Completed(name="SkippedStale", message="another run began after this one was due")
+        if not dry_run:
+            await asyncio.to_thread(mission.started)
         return await _tick(mission, dry_run=dry_run)
     except AppError as error:
         return Failed(message=error.message)

@@ -36,12 +36,19 @@ def check(file: Annotated[Path, typer.Argument(help="The pipeline.toml to check.
 
 
 def _show(checked: Pipeline) -> None:
-    table = Table("step", "queue", "visibility", "running TTL", "pickup TTL", "receives", "re-runnable", "handler", box=None)
+    table = Table(
+        "step", "queue", "visibility", "running TTL", "pickup TTL", "receives", "re-runnable", "handler", box=None
+    )
     for step in checked.steps.values():
         ttl = (str(step.running_ttl), str(step.pickup_ttl)) if not step.messages_only else ("–", "–")
         table.add_row(
-            step.name, step.queue, str(step.visibility), *ttl, str(step.max_receives),
-            "yes" if step.rerunnable else "no", step.handler or "–",
+            step.name,
+            step.queue,
+            str(step.visibility),
+            *ttl,
+            str(step.max_receives),
+            "yes" if step.rerunnable else "no",
+            step.handler or "–",
         )
     Console().print(table)
     for name, kind in checked.kinds.items():

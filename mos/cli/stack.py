@@ -26,10 +26,15 @@ def up(
     state_dir: StateDir = DEFAULT_STATE,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return when everything is ready.")] = False,
     time_scale: Annotated[
-        float, typer.Option(help="Multiplies every duration of the rules; 0.0167 turns minutes into seconds.", min=1e-3, max=1)
+        float,
+        typer.Option(
+            help="Multiplies every duration of the rules; 0.0167 turns minutes into seconds.", min=1e-3, max=1
+        ),
     ] = 1.0,
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=16)] = 2,
-    prefect_port: Annotated[int, typer.Option(help="Port of the Prefect UI; 0 picks a free one.", min=0, max=65535)] = 0,
+    prefect_port: Annotated[
+        int, typer.Option(help="Port of the Prefect UI; 0 picks a free one.", min=0, max=65535)
+    ] = 0,
 ) -> int:
     """Start the local stack: state, queues, Prefect and workers. Ctrl-C ends all of it.
 
@@ -73,7 +78,10 @@ def status(*, state_dir: StateDir = DEFAULT_STATE, as_json: Json = False) -> int
 def show(record: StackRecord, *, as_json: bool) -> None:
     """The parts and their addresses."""
     if as_json:
-        parts = {p.name: {"phase": str(p.phase), "pid": p.pid, "restarts": p.restarts, "address": p.address} for p in record.parts}
+        parts = {
+            p.name: {"phase": str(p.phase), "pid": p.pid, "restarts": p.restarts, "address": p.address}
+            for p in record.parts
+        }
         sys.stdout.write(json.dumps({"up": record.up, "parts": parts, "addresses": dict(record.addresses)}) + "\n")
         return
     table = Table("part", "state", "pid", "restarts", "address", box=None, pad_edge=False)

@@ -115,6 +115,16 @@ def unsent_notifications(now: datetime, limit: int = 50) -> Query:
     )
 
 
+def log_of_correlation(correlation_id: str, limit: int = 5_000) -> Query:
+    """The log entries of one job, in time order."""
+    return Query("log_of_correlation", "recoveryLog", (("correlationId", "==", correlation_id),), (("at", ASC),), limit)
+
+
+def events_of_job(job_id: str, limit: int = 1_000) -> Query:
+    """The error events of one job."""
+    return Query("events_of_job", "jobErrorEvents", (("jobId", "==", job_id),), limit=limit)
+
+
 def workers_seen_since(since: datetime) -> Query:
     """Whether any worker reported lately."""
     return Query("workers_seen_since", "workers", (("heartbeatAt", ">=", since),), limit=1)
@@ -137,4 +147,6 @@ def declared() -> tuple[Query, ...]:
         open_findings("mission"),
         unsent_notifications(_SAMPLE),
         workers_seen_since(_SAMPLE),
+        log_of_correlation("correlation"),
+        events_of_job("job"),
     )

@@ -53,7 +53,9 @@ class Scene:
 
     def owner_of(self, pid: int) -> str | None:
         """The worker id of a process, by the record that it keeps."""
-        for snapshot in self.client.collection("workers").where(filter=firestore.FieldFilter("pid", "==", pid)).stream():
+        for snapshot in (
+            self.client.collection("workers").where(filter=firestore.FieldFilter("pid", "==", pid)).stream()
+        ):
             return str(snapshot.id)
         return None
 
@@ -64,11 +66,7 @@ class Scene:
 
     def run_processes(self, mission: str) -> list[int]:
         """The processes of a mission's Prefect runs."""
-        found = []
-        for pid in self._descendants("prefect-worker"):
-            if mission in self._mission_of(pid):
-                found.append(pid)
-        return found
+        return [pid for pid in self._descendants("prefect-worker") if mission in self._mission_of(pid)]
 
     def _descendants(self, part: str) -> Iterable[int]:
         pid = next((p.pid for p in self.supervisor.status().parts if p.name == part), None)

@@ -1,0 +1,133 @@
+"""`mos submit`, `mos why`, `mos timeline`, `mos cancel`: one job."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from mos.bootstrap import App
+from mos.cli.connection import DEFAULT_STATE, Json, StateDir, join
+from mos.cli.exits import CommandError, Exit
+from mos.domain.explaining import Explanation
+from mos.domain.model import TERMINAL_JOBS, Job, JobStatus, TaskStatus
+from mos.local.submission import MissingFile, check_images, submit_images
+from mos.missions.cancel_job import cancel_job
+from mos.missions.explain import NoSuchJob, explain_job, job_and_tasks, job_timeline
+
+JobId = Annotated[str, typer.Argument(help="The job's id, as `mos submit` printed it.")]
+POLL_SECONDS = 1.0
+
+
+def submit(
+    files: Annotated[list[Path], typer.Argument(help="Images: each becomes one shot.")],
+    *,
+    job: Annotated[str | None, typer.Option("--job", help="The job's id; a new one by default.")] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end.")] = True,
+    state_dir: StateDir = DEFAULT_STATE,
+    as_json: Json = False,
+) -> int:
+    """Put images into the pipeline as a real job and follow it. Exit 1 when the job failed.
+
+    Example: mos submit kitchen.jpg garden.jpg
+    """
+    try:
+        check_images(files)
+        app = join(state_dir)
+        made = submit_images(app, files, job_id=job)
+    except MissingFile as error:
+        raise CommandError(error.message, Exit.NOT_FOUND) from error
+    if wait:
+        made = _follow(app, made.id, quiet=as_json)
+    _print({"job": made.id, "status": str(made.status)}, f"{made.id} {made.status}", as_json=as_json)
+    return Exit.OK if made.status in {JobStatus.COMPLETED, JobStatus.PENDING, JobStatus.PROCESSING} else Exit.FAILED
+
+
+def why(job: JobId, *, state_dir: StateDir = DEFAULT_STATE, as_json: Json = False) -> int:
+    """Why is a job not moving: the stuck item, the rule and mission that own it, what happens when, or who must act.
+
+    Example: mos why job-1a2b3c4d5e
+    """
+    explanation = _found(lambda: _explained(join(state_dir), job))
+    _print(explanation.as_dict(), explanation.text(), as_json=as_json)
+    return Exit.OK
+
+
+def timeline(job: JobId, *, state_dir: StateDir = DEFAULT_STATE, as_json: Json = False) -> int:
+    """Everything recorded about a job in time order: states, attempts, acts of the missions, errors.
+
+    Example: mos timeline job-1a2b3c4d5e
+    """
+    rows = _found(lambda: job_timeline(join(state_dir).firestore, job))
+    if as_json:
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return Exit.OK
+    table = Table("time", "by", "act", "what", "change", "why", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(row["at"][11:23], row["by"], row["act"], row["subject"], row["change"], row["why"])
+    Console().print(table)
+    return Exit.OK
+
+
+def cancel(
+    job: JobId,
+    *,
+    why: Annotated[str, typer.Option("--why", help="The reason, for the record.")] = "cancelled by hand",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Really cancel; without it only what would happen is shown.")
+    ] = False,
+    state_dir: StateDir = DEFAULT_STATE,
+) -> int:
+    """Cancel a job. Without --yes it only says what would happen.
+
+    Example: mos cancel job-1a2b3c4d5e --why "customer withdrew" --yes
+    """
+    app = join(state_dir)
+    found, tasks, _ = _found(lambda: job_and_tasks(app.firestore, job))
+    if not yes:
+        open_tasks = sum(not task.terminal for task in tasks)
+        Console().print(
+            f"{found.id} is {found.status}; {open_tasks} open tasks would be cancelled. Add --yes to do it."
+        )
+        return Exit.OK
+    done = cancel_job(app.gateway("operator"), job, why=why)
+    Console().print(f"{job} cancelled; dispatch ends its tasks" if done.changed else f"{job} was cancelled already")
+    return Exit.OK
+
+
+def _follow(app: App, job_id: str, *, quiet: bool) -> Job:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} steps"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal) as progress:
+        bar = progress.add_task(job_id, total=None)
+        while True:
+            job, tasks, _ = job_and_tasks(app.firestore, job_id)
+            done = sum(task.status is TaskStatus.COMPLETED for task in tasks)
+            progress.update(bar, total=len(tasks), completed=done, description=f"{job_id} {job.status}")
+            if job.status in TERMINAL_JOBS:
+                return job
+            app.runtime.sleep(POLL_SECONDS)
+
+
+def _explained(app: App, job: str) -> Explanation:
+    return explain_job(app.firestore, app.policy, job)
+
+
+def _found(work: Any) -> Any:
+    try:
+        return work()
+    except NoSuchJob as error:
+        raise CommandError(error.message, Exit.NOT_FOUND) from error
+
+
+def _print(document: dict[str, Any], text: str, *, as_json: bool) -> None:
+    sys.stdout.write((json.dumps(document) if as_json else text) + "\n")
+
+
+COMMANDS = (submit, why, timeline, cancel)

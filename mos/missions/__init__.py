@@ -1,0 +1,1 @@
+"""Recovery missions: one use case per file, each observe → decide → act → report."""

@@ -1,0 +1,31 @@
+"""Making a job with its shots and all its tasks, in one commit; a second call with the same request changes nothing."""
+
+from __future__ import annotations
+
+from mos.domain.changes import Commit
+from mos.domain.errors import ConflictError
+from mos.domain.jobs import JobRequest, decide_creation
+from mos.domain.model import Job
+from mos.domain.policy import Policy
+from mos.store.gateway import Committed, Gateway, Reader
+
+
+def create_job(gateway: Gateway, policy: Policy, request: JobRequest) -> Committed[Job]:
+    """The job. `changed` is False where it was there already.
+
+    Raises:
+        ValidationError: the request is malformed.
+        ConflictError: another request made a job under this id.
+    """
+
+    def body(reader: Reader) -> tuple[Commit | None, Job]:
+        existing = reader.job(request.job_id)
+        commit = decide_creation(request, now=reader.now, policy=policy)
+        wanted = commit.jobs[0].after
+        if existing is None:
+            return commit, wanted
+        if (existing.kind, set(existing.shots), existing.owner_id) != (wanted.kind, set(wanted.shots), wanted.owner_id):
+            raise ConflictError(f"job {request.job_id} exists with another content; choose another id")
+        return None, existing
+
+    return gateway.transact(body)

@@ -1,0 +1,40 @@
+"""Leaving a task to its driver until later: only `checkAt` moves, so that it does not head the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from google.api_core import exceptions as google
+from google.cloud import firestore
+
+from mos.domain.errors import StateStoreError
+from mos.domain.model import Task
+from mos.store.documents import COLLECTION
+
+
+@dataclass(frozen=True)
+class SeenTask:
+    """A task with the time of its last write, which fences what rests on it."""
+
+    task: Task
+    update_time: datetime
+
+
+def rearm(client: firestore.Client, seen: SeenTask, until: datetime) -> bool:
+    """Move `checkAt` to `until`; False when the task has changed since it was seen.
+
+    It changes no status and no right, so it needs no log entry; a lost answer
+    looks like a change by somebody else, which is true enough.
+
+    Raises:
+        StateStoreError: it could not be written.
+    """
+    reference = client.collection(COLLECTION[Task]).document(seen.task.id)
+    try:
+        reference.update({"checkAt": until}, option=client.write_option(last_update_time=seen.update_time))
+    except (google.FailedPrecondition, google.NotFound, google.Aborted):
+        return False
+    except (google.GoogleAPICallError, google.RetryError) as error:
+        raise StateStoreError(f"task {seen.task.id} cannot be left until later: {error}") from error
+    return True
