@@ -6,6 +6,7 @@ calls, let them fail and crash before or after them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -37,6 +38,18 @@ BUCKET = "media"
 CALLER = "world"
 Io = Callable[[str, Callable[[], Any]], Any]
 """`io(site, do)` performs a call by `do()`; it may raise before or after it."""
+
+
+@functools.cache
+def _s3_client(_: str) -> Any:
+    """One client per purpose and process: making one takes a fifth of a second."""
+    return boto3.session.Session().client(
+        "s3",
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106 - moto asks for one
+        config=Config(retries={"total_max_attempts": 1}),
+    )
 
 
 def plain(_: str, do: Callable[[], Any]) -> Any:
@@ -72,22 +85,22 @@ class World:
     @contextmanager
     def entered(self) -> Iterator[Self]:
         """While it lasts, S3 is moto's and the stock clients' retries follow the virtual clock."""
-        with mock_aws(), virtual_time(self.runtime.sleep, self.runtime.monotonic):
-            self._storage()
+        with mock_aws(), virtual_time(self.runtime.sleep, self.runtime.monotonic), self._objects():
             ensure_queues(self.sqs.client(), self._queue_specs())
             yield self
 
-    def _storage(self) -> None:
-        options: dict[str, Any] = {
-            "region_name": "us-east-1", "aws_access_key_id": "local", "aws_secret_access_key": "local",
-            "config": Config(retries={"total_max_attempts": 1}),
-        }  # fmt: skip
-        look = boto3.session.Session().client("s3", **options)
+    @contextmanager
+    def _objects(self) -> Iterator[None]:
+        look, acting = _s3_client("look"), _s3_client("acting")
         look.create_bucket(Bucket=BUCKET)
-        acting = boto3.session.Session().client("s3", **options)
+        self.objects, self.storage = Storage(look, BUCKET), Storage(acting, BUCKET)
         acting.meta.events.register("before-call.s3", self._s3_before)
         acting.meta.events.register("after-call.s3", self._s3_after)
-        self.objects, self.storage = Storage(look, BUCKET), Storage(acting, BUCKET)
+        try:
+            yield
+        finally:
+            acting.meta.events.unregister("before-call.s3", self._s3_before)
+            acting.meta.events.unregister("after-call.s3", self._s3_after)
 
     def _s3_before(self, model: Any, **_: Any) -> None:
         self.io(f"s3.{model.name}.request", lambda: None)

@@ -1,11 +1,17 @@
 """A world with a two-step pipeline, and workers in it that run in the test's own thread."""
 
+import io
+from contextlib import ExitStack, contextmanager
+
 import pytest
 
+from mos import logs
+from mos.domain.messages import parse_message
 from mos.domain.pipeline import parse_pipeline
 from mos.domain.policy import Policy
 from mos.local.simulation.actor import Actor, writes
 from mos.local.simulation.world import World
+from mos.workers.flight import Flight
 
 PIPELINE = """
 [steps.edit]
@@ -31,6 +37,12 @@ finish = ["join"]
 """
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _quiet():
+    """Log lines as in production, to nowhere: the readable form draws tracebacks, slowly."""
+    logs.configure("test", stream=io.StringIO())
+
+
 @pytest.fixture(params=["optimistic"])
 def world(request):
     with World(Policy(pipeline=parse_pipeline(PIPELINE)), locking=request.param).entered() as entered:
@@ -46,3 +58,32 @@ def actor(world, tmp_path):
         return Actor(world, handlers, tmp_path / "scratch", **settings)
 
     return make
+
+
+@pytest.fixture
+def in_flight():
+    """While it lasts, what waits for the worker's first step is claimed and under way, but not worked on."""
+
+    @contextmanager
+    def claimed(worker):
+        process, deliveries = worker.process, []
+        receiver = process.receivers[0]
+        object.__setattr__(receiver, "start", deliveries.append)
+        object.__setattr__(receiver, "share", 10)
+        receiver.poll()
+        with ExitStack() as stack:
+            for delivery in deliveries:
+                message = parse_message(delivery.received.body)
+                claim = process.worker.claims.claim(delivery, message, "cor")
+                flight = Flight(
+                    delivery,
+                    message,
+                    claim.decision.task,
+                    claim.lease,
+                    correlation_id="cor",
+                    runtime=worker.world.runtime,
+                )
+                stack.enter_context(process.flights.holding(flight))
+            yield
+
+    return claimed
