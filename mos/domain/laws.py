@@ -98,7 +98,7 @@ def check_shape(commit: Commit) -> None:
 
 def _taken_over(change: TaskChange) -> bool:
     before, after = change.before, change.after
-    if before is None or after.lease is None:
+    if before is None or after.lease is None or after.status is not TaskStatus.RUNNING:
         return False
     return before.lease is None or before.lease.token != after.lease.token
 
