@@ -27,6 +27,8 @@ class FindingCode(StrEnum):
     DEAD_LETTERS = "DEAD_LETTERS"
     UNREADABLE_RECORD = "UNREADABLE_RECORD"
     LONG_RUNNING = "LONG_RUNNING"
+    RENDER_STUCK = "RENDER_STUCK"
+    RENDER_STORE_LOST = "RENDER_STORE_LOST"
 
 
 SEVERITY = {
@@ -35,6 +37,8 @@ SEVERITY = {
     FindingCode.DEAD_LETTERS: Severity.WARNING,
     FindingCode.UNREADABLE_RECORD: Severity.INFO,
     FindingCode.LONG_RUNNING: Severity.WARNING,
+    FindingCode.RENDER_STUCK: Severity.WARNING,
+    FindingCode.RENDER_STORE_LOST: Severity.CRITICAL,
 }
 
 
