@@ -66,7 +66,7 @@ class Scene:
 
     def run_processes(self, mission: str) -> list[int]:
         """The processes of a mission's Prefect runs."""
-        return [pid for pid in self._descendants("prefect-worker") if mission in self._mission_of(pid)]
+        return [pid for pid in self._descendants("prefect-worker") if self._mission_of(pid) == mission]
 
     def _descendants(self, part: str) -> Iterable[int]:
         pid = next((p.pid for p in self.supervisor.status().parts if p.name == part), None)
@@ -78,12 +78,12 @@ class Scene:
             return []
 
     def _mission_of(self, pid: int) -> str:
-        """A run's process names its entry point in its environment."""
+        """A run's process names its flow in its environment."""
         try:
             environment = psutil.Process(pid).environ()
         except psutil.Error:
             return ""
-        return environment.get("PREFECT__FLOW_ENTRYPOINT", "")
+        return environment.get("PREFECT__FLOW_NAME", "")
 
     def mission_heartbeat(self, mission: str) -> dict[str, Any]:
         """The heartbeat of a mission."""
