@@ -279,4 +279,5 @@ def _of_job(job: Job) -> dict[str, Any]:
         "retries": job.retry.attempts if job.retry else 0,
         "errorClass": str(job.error.failure_class) if job.error else None,
         "incident": str(job.production_incident.status) if job.production_incident else None,
+        "incidentClass": str(job.production_incident.failure_class) if job.production_incident else None,
     }
