@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -11,7 +10,6 @@ from importlib import metadata
 
 from google.cloud import firestore
 
-from mos import logs
 from mos.clients.s3 import Storage
 from mos.clients.sqs import Queues
 from mos.domain.pipeline import StepSpec
@@ -33,8 +31,6 @@ from mos.workers.reports import Reports
 from mos.workers.slots import Slots
 from mos.workers.work import Work
 from mos.workers.worker import Worker
-
-log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,14 +120,9 @@ def _heartbeat(parts: Parts, flights: Flights, on_stuck: Callable[[Flight], None
         policy=parts.policy,
         runtime=parts.runtime,
         every=interval(parts.policy, parts.steps()),
-        on_long=report_long,
+        reports=Reports(parts.client),
         on_stuck=on_stuck,
     )
-
-
-def report_long(flight: Flight, seconds: float) -> None:
-    """Say that a step runs past its time-to-live: it is alive, so nobody reaps it (law 6)."""
-    log.warning("runs past its time-to-live", task=flight.task.id, seconds=math.floor(seconds))
 
 
 def _identity(parts: Parts) -> Identity:

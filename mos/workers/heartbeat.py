@@ -23,6 +23,7 @@ from mos.runtime import Runtime
 from mos.store.leases import Renewal, renew
 from mos.workers.delivery import LONGEST_WINDOW, seconds
 from mos.workers.flight import Flight, Flights, Stop
+from mos.workers.reports import Reports
 
 TOO_LONG = 4
 """Times its step's time-to-live after which a running step is stopped (law 6)."""
@@ -38,7 +39,7 @@ def interval(policy: Policy, steps: list[StepSpec]) -> timedelta:
 
 @dataclass(frozen=True, kw_only=True)
 class Heartbeat:
-    """Keeps one process's flights alive. `on_long` reports a step past its time-to-live, once."""
+    """Keeps one process's flights alive."""
 
     client: firestore.Client
     queues: Queues
@@ -46,7 +47,7 @@ class Heartbeat:
     policy: Policy
     runtime: Runtime
     every: timedelta
-    on_long: Callable[[Flight, float], None]
+    reports: Reports
     on_stuck: Callable[[Flight], None]
     """A handler did not stop in time: the process must end."""
 
@@ -66,15 +67,14 @@ class Heartbeat:
             by_step[flight.delivery.step.queue].append(flight)
         for queue, group in by_step.items():
             self._renew_windows(queue, group)
+        for flight in flights:  # after the renewals: a slow report must not hold them up
+            self._report_long(flight)
 
     def _watch(self, flight: Flight) -> None:
         """Ask for a stop where one is due."""
         now = self.runtime.monotonic()
         ran, ttl = now - flight.started, flight.delivery.step.running_ttl.total_seconds()
         window = self.policy.window(flight.delivery.step).total_seconds()
-        if ran > ttl and not flight.reported_long:
-            flight.reported_long = True
-            self.on_long(flight, ran)
         if ran > TOO_LONG * ttl and flight.stop is None:
             log.error("runs far too long; asked to stop", task=flight.task.id, seconds=round(ran))
             flight.ask_to_stop(Stop.TOO_LONG)
@@ -83,6 +83,13 @@ class Heartbeat:
             flight.ask_to_stop(Stop.HAND_OVER)
         if flight.stop is Stop.TOO_LONG and flight.stopped_at is not None and now - flight.stopped_at > window:
             self.on_stuck(flight)
+
+    def _report_long(self, flight: Flight) -> None:
+        now = self.runtime.monotonic()
+        ran = now - flight.started
+        if ran > flight.delivery.step.running_ttl.total_seconds() and not flight.reported_long:
+            flight.reported_long = True
+            self.reports.long_running(flight, ran, flight.lease.anchor.earliest(now))
 
     def _renew_lease(self, flight: Flight) -> None:
         if not flight.holds_lease:

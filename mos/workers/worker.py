@@ -116,7 +116,10 @@ class Worker:
         )  # fmt: skip
         with logs.bound(correlationId=correlation_id), self.flights.holding(flight):
             log.info("claimed", attempt=task.attempt, execution=task.executions, tookOver=claim.decision.took_over)
-            return self._execute(flight)
+            outcome = self._execute(flight)
+            if flight.reported_long:
+                self.reports.long_over(flight, flight.lease.anchor.earliest(self.runtime.monotonic()))
+            return outcome
 
     def _execute(self, flight: Flight) -> Outcome:
         try:

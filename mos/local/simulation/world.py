@@ -68,8 +68,8 @@ class World:
         self.io: Io = plain
         self.faults = faults or Faults()
         self.engine = Engine(clock=self.runtime.server_time, locking=locking)
-        self.look = connect(self.engine, caller=CALLER)
-        self.client = connect(self.engine, hook=self._firestore, caller="actor")
+        self.look = connect(self.engine, caller=CALLER, pause=self.runtime.sleep)
+        self.client = connect(self.engine, hook=self._firestore, caller="actor", pause=self.runtime.sleep)
         self.sqs = SqsModel(
             now=lambda: self.runtime.server_time().timestamp(),
             event=self.runtime.event,

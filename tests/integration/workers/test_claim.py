@@ -225,6 +225,8 @@ def test_a_task_that_cannot_be_read_keeps_its_message_and_holds_up_nobody(submit
     assert sorted(actor().poll("edit")) == [Outcome.COMPLETED, Outcome.LEFT]
     (event,) = submitted.documents("jobErrorEvents")
     assert (event["code"], event["details"]["field"]) == ("unreadable_record", f"tasks/{TASK}")
+    (finding,) = submitted.documents("findings")
+    assert (finding["code"], finding["subject"]) == ("UNREADABLE_RECORD", f"tasks/{TASK}")
     assert only_message(submitted).receive_count == 1
 
 

@@ -232,13 +232,16 @@ def test_one_slow_task_does_not_keep_the_others_from_being_renewed(world, actor,
         assert all(flight.stop is None for flight in worker.process.flights.all())
 
 
-def test_past_its_time_to_live_a_step_is_reported_and_left_running_law_6(submitted, actor):
-    worker = actor(edit=long(submitted, 1000))
+def test_past_its_time_to_live_a_step_is_reported_left_running_and_closed_at_its_end_law_6(submitted, actor):
+    open_while = []
+    worker = actor(edit=long(submitted, 1000, then=lambda _: open_while.extend(submitted.documents("findings"))))
     worker.beating()
     assert worker.poll("edit") == [Outcome.COMPLETED]
     assert submitted.task(TASK).reap_count == 0
-    (finding,) = submitted.documents("findings")
-    assert (finding["code"], finding["subject"]) == ("LONG_RUNNING", f"tasks/{TASK}")
+    (finding,) = open_while
+    assert (finding["code"], finding["subject"], finding["open"]) == ("LONG_RUNNING", f"tasks/{TASK}", True)
+    assert finding["occurrences"] == 1
+    assert [finding["open"] for finding in submitted.documents("findings")] == [False]
 
 
 def test_at_four_times_its_time_to_live_a_step_is_stopped_and_counted_as_a_failure(submitted, actor):
