@@ -1,6 +1,7 @@
 """What a fresh local stack needs before work can start: queues, the bucket, the production configuration.
 
-Idempotent: a second run changes nothing. `python -m mos.local.provision`.
+Idempotent: a second run changes nothing. The AWS server provisions itself each
+time it starts, since its state is in memory only.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import sys
 
 from botocore.exceptions import BotoCoreError, ClientError
-from google.api_core.exceptions import AlreadyExists
+from google.api_core.exceptions import AlreadyExists, GoogleAPICallError
 
 from mos.bootstrap import App, from_environment
 from mos.clients.aws import make_boto_client
-from mos.domain.errors import AppError, ExternalServiceError
+from mos.domain.errors import AppError, ExternalServiceError, StateStoreError
 from mos.domain.pipeline import Pipeline
 from mos.local.aws.queues import QueueSpec, ensure_queues
+from mos.local.aws.server import serve
+from mos.settings import Settings
 
 MAX_CONCURRENT_JOBS = 8
 
@@ -27,32 +30,45 @@ def queue_specs(pipeline: Pipeline) -> list[QueueSpec]:
     ]
 
 
-def provision(app: App) -> None:
-    """Create what is missing.
+def provision_aws(settings: Settings, pipeline: Pipeline, url: str) -> None:
+    """Create the queues and the bucket where they are missing.
 
     Raises:
-        ExternalServiceError: AWS cannot be reached.
+        ExternalServiceError: the server did not answer.
     """
-    settings = app.settings
     try:
-        sqs = make_boto_client("sqs", endpoint_url=settings.aws_endpoint, region=settings.region)
-        ensure_queues(sqs, queue_specs(app.policy.pipeline))
-        make_boto_client("s3", endpoint_url=settings.aws_endpoint, region=settings.region).create_bucket(
-            Bucket=settings.bucket
-        )
+        sqs = make_boto_client("sqs", endpoint_url=url, region=settings.region)
+        ensure_queues(sqs, queue_specs(pipeline))
+        make_boto_client("s3", endpoint_url=url, region=settings.region).create_bucket(Bucket=settings.bucket)
     except (BotoCoreError, ClientError) as error:
         raise ExternalServiceError(f"the local AWS server did not answer: {error}", service="aws") from error
+
+
+def provision_state(app: App) -> None:
+    """Create `config/production` where it is missing.
+
+    Raises:
+        StateStoreError: the store did not answer.
+    """
     production = app.firestore.document("config/production")
     try:
         production.create({"paused": False, "maxConcurrentJobs": MAX_CONCURRENT_JOBS, "flags": {}})
     except AlreadyExists:
         return
+    except GoogleAPICallError as error:
+        raise StateStoreError(f"config/production cannot be written: {error}") from error
 
 
 def main() -> int:
-    """Provision as the environment says."""
+    """`python -m mos.local.provision state`, or `aws HOST PORT` to serve AWS with everything in it."""
+    app = from_environment()
     try:
-        provision(from_environment())
+        if sys.argv[1:2] == ["aws"]:
+            policy = app.policy
+            return serve(
+                sys.argv[2], int(sys.argv[3]), provision=lambda url: provision_aws(app.settings, policy.pipeline, url)
+            )
+        provision_state(app)
     except AppError as error:
         sys.stderr.write(f"provision: {error.message}\n")
         return 1

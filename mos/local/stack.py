@@ -50,8 +50,8 @@ def build_supervisor(options: StackOptions) -> Supervisor:
         "PREFECT_API_URL": f"http://127.0.0.1:{prefect}/api",
     }
     env = environment(options, addresses)
-    parts = [_firestore(state, firestore), _aws(aws), _queues(env)]
-    parts += orchestration.parts(state, port=prefect, env=env, fast=options.fast, depends_on=["queues"])
+    parts = [_firestore(state, firestore), _aws(aws, env), _configuration(env)]
+    parts += orchestration.parts(state, port=prefect, env=env, fast=options.fast, depends_on=["aws", "configuration"])
     parts += [_worker(f"worker-{number}", env) for number in range(1, options.workers + 1)]
     return Supervisor(parts, state, addresses=env)
 
@@ -99,22 +99,23 @@ def _firestore(state: Path, port: int) -> Part:
     return Part(name="firestore", argv=argv, ready=LogLine(r"^firestore ready"), address=f"127.0.0.1:{port}")
 
 
-def _aws(port: int) -> Part:
+def _aws(port: int, env: Mapping[str, str]) -> Part:
     return Part(
         name="aws",
-        argv=[sys.executable, "-m", "mos.local.aws", "--host", "127.0.0.1", "--port", str(port)],
+        argv=[sys.executable, "-m", "mos.local.provision", "aws", "127.0.0.1", str(port)],
         ready=LogLine(r"^aws ready"),
+        env=env,
         address=f"http://127.0.0.1:{port}",
     )
 
 
-def _queues(env: Mapping[str, str]) -> Part:
+def _configuration(env: Mapping[str, str]) -> Part:
     return Part(
-        name="queues",
-        argv=[sys.executable, "-m", "mos.local.provision"],
+        name="configuration",
+        argv=[sys.executable, "-m", "mos.local.provision", "state"],
         ready=Finishes(),
         env=env,
-        depends_on=["aws", "firestore"],
+        depends_on=["firestore"],
     )
 
 
@@ -124,7 +125,7 @@ def _worker(name: str, env: Mapping[str, str]) -> Part:
         argv=[sys.executable, "-m", "mos.workers"],
         ready=LogLine(r"^worker ready"),
         env=env,
-        depends_on=["queues"],
+        depends_on=["aws", "configuration"],
         stop_timeout=30,
     )
 

@@ -79,8 +79,14 @@ def build_app(fronts: Sequence[Front] = ()) -> WSGIApplication:
     return app
 
 
-def serve(host: str, port: int, *, fronts: Sequence[Front] = ()) -> int:
-    """Run until SIGTERM or SIGINT; the exit code."""
+def serve(
+    host: str, port: int, *, fronts: Sequence[Front] = (), provision: Callable[[str], None] = lambda _: None
+) -> int:
+    """Run until SIGTERM or SIGINT; the exit code.
+
+    `provision` gets the URL before the server says that it is ready: its state
+    is in memory, so queues and bucket must be there again after each restart.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -90,6 +96,7 @@ def serve(host: str, port: int, *, fronts: Sequence[Front] = ()) -> int:
         sys.stderr.write(f"{taken}\n")
         return UNAVAILABLE
     server.start()
+    provision(server.url)
     sys.stdout.write(f"aws ready on {server.url}\n")
     sys.stdout.flush()
     stop.wait()
