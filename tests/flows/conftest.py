@@ -22,6 +22,12 @@ PROBE_EVERY = timedelta(seconds=6)
 
 
 @pytest.fixture(scope="session")
+def project() -> Path:
+    """The project's directory."""
+    return PROJECT
+
+
+@pytest.fixture(scope="session")
 def eventually():
     """Wait until a condition holds and return what it gave; fail after `within` seconds."""
 
@@ -63,11 +69,28 @@ class Probe:
         )
 
 
+class PatientTransport(httpx.HTTPTransport):
+    """Asks again after 503, which the server answers while its database is busy, as Prefect's own client does."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        for _ in range(20):
+            response = super().handle_request(request)
+            if response.status_code != 503:
+                break
+            response.close()
+            time.sleep(0.2)
+        return response
+
+
 class Stack:
     """A running stack, the probe deployed in it, and its API."""
 
-    def __init__(self, supervisor: Supervisor, probe: Probe, api: httpx.Client, eventually) -> None:
-        self.supervisor, self.probe, self.api, self.eventually = supervisor, probe, api, eventually
+    def __init__(self, supervisor: Supervisor, directory: Path, api: httpx.Client, eventually) -> None:
+        self.supervisor, self.api, self.eventually = supervisor, api, eventually
+        self.url = str(api.base_url).rstrip("/")
+        self.probe = Probe(directory)
+        self.home = directory / "state" / "prefect"
+        self.deployment_file = directory / "prefect.yaml"
 
     def held_run(self) -> Beat:
         """A run of the probe that has started and waits at the closed gate."""
@@ -118,9 +141,9 @@ def make_stack(tmp_path_factory, eventually):
         all_parts = parts(directory / "state", port=port, env={}, fast=False, deployment_file=file, project=PROJECT)
         supervisor = Supervisor([p for p in all_parts if p.name not in without], directory / "state")
         supervisor.start()
-        api = httpx.Client(base_url=f"http://127.0.0.1:{port}/api", timeout=30)
+        api = httpx.Client(base_url=f"http://127.0.0.1:{port}/api", timeout=30, transport=PatientTransport())
         running.append((supervisor, api))
-        return Stack(supervisor, probe, api, eventually)
+        return Stack(supervisor, directory, api, eventually)
 
     yield make
     for supervisor, api in running:
