@@ -49,8 +49,19 @@ def _fields(aggregations: Sequence[Any]) -> list[FieldPath]:
 
 def _requiring(base: Query, paths: list[FieldPath]) -> Query:
     """Aggregated fields are ordered by, so documents that lack one do not take part."""
+    for path in paths:
+        if base.projection is not None and path not in base.projection:
+            name = field_paths.render(path)
+            raise invalid(f"The aggregation property {name} is not present in the base query's property mask.")
+    if paths and base.projection is not None:
+        raise invalid("Cannot apply property masks when aggregation fields are present.")
     present = {order.field for order in base.orders}
     added = tuple(Order(path, base.orders[-1].descending) for path in sorted(paths) if path not in present)
+    if added and base.explicit_name:
+        raise invalid(
+            f"This query requires an index that has fields [{', '.join(field_paths.render(o.field) for o in added)}] "
+            "after __name__ and Firestore does not currently support such an index."
+        )
     return replace(base, orders=(*base.orders[:-1], *added, base.orders[-1])) if added else base
 
 
@@ -102,7 +113,9 @@ def _sum(numbers: list[int | float]) -> Any:
 
 
 def _float_sum(numbers: list[int | float]) -> float:
-    return sum((float(number) for number in numbers), 0.0)
+    """Integers are added exactly before they become a float."""
+    whole = sum(number for number in numbers if isinstance(number, int))
+    return float(whole) + sum(number for number in numbers if isinstance(number, float))
 
 
 def _average(numbers: list[int | float]) -> Any:

@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterable
 from typing import Any
 
-from mos.local.firestore import names, wire
+from mos.local.firestore import mutation, names, wire
 from mos.local.firestore.clock import stamp
 from mos.local.firestore.engine import Committed, Engine
 from mos.local.firestore.errors import Refused, invalid, not_found
@@ -80,7 +80,7 @@ def _results(committed: Committed) -> list[Any]:
 
 def batch_write(engine: Engine, request: Any, caller: str) -> bytes:
     """BatchWrite: each write on its own, each with its own status."""
-    targets = [_target(write) for write in request.writes]
+    targets = [mutation.check(write).name for write in request.writes]
     if len(set(targets)) != len(targets):
         raise invalid("A batch write cannot write a document more than once.")
     if len(targets) > MAX_BATCH:
@@ -92,11 +92,6 @@ def batch_write(engine: Engine, request: Any, caller: str) -> bytes:
         response.write_results.append(result)
         response.status.append(status)
     return bytes(response.SerializeToString())
-
-
-def _target(write: Any) -> str:
-    operation = write.WhichOneof("operation")
-    return str(write.update.name if operation == "update" else write.delete or write.transform.document)
 
 
 def _write_alone(engine: Engine, database: str, write: Any, caller: str) -> tuple[Any, Any]:
@@ -112,6 +107,8 @@ def create_document(engine: Engine, request: Any, caller: str) -> bytes:
     """CreateDocument, with a new id where none is given."""
     document_id = request.document_id or "".join(secrets.choice(AUTO_ID) for _ in range(20))
     name = f"{request.parent}/{request.collection_id}/{document_id}"
+    if request.document.name:
+        raise invalid("document.name must not be set")
     write = Write(update=request.document)
     write.update.name = name
     write.current_document.exists = False

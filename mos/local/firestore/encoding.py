@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
+from mos.local.firestore.fields import is_vector
 from mos.local.firestore.names import NUMERIC_ID
 
 NULL, BOOL, NAN, NUMBER, TIME, STRING, BYTES, REFERENCE, GEO, ARRAY, VECTOR, MAP = range(0x08, 0x68, 0x08)
@@ -81,12 +82,6 @@ def _map(value: Any) -> bytes:
         return bytes((VECTOR,)) + struct.pack(">I", len(items)) + b"".join(encode(item) for item in items)
     pairs = sorted((key.encode(), item) for key, item in fields.items())
     return bytes((MAP,)) + b"".join(bytes((STRING,)) + text(key) + encode(item) for key, item in pairs) + END
-
-
-def is_vector(value: Any) -> bool:
-    """Whether a map value is a vector (`__type__` = `__vector__`)."""
-    fields = value.map_value.fields
-    return "__type__" in fields and fields["__type__"].string_value == "__vector__"
 
 
 _ENCODERS: dict[str | None, Callable[[Any], bytes]] = {

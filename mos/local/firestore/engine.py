@@ -10,7 +10,8 @@ from typing import Any
 from mos.local.firestore import mutation
 from mos.local.firestore.clock import Clock, CommitClock, from_stamp, system_clock
 from mos.local.firestore.composites import CompositeIndexes
-from mos.local.firestore.errors import Refused, invalid, not_found
+from mos.local.firestore.errors import Refused, failed_precondition, invalid, not_found
+from mos.local.firestore.history import RETENTION
 from mos.local.firestore.meter import Meter
 from mos.local.firestore.mutation import Doc, Mutation
 from mos.local.firestore.names import check_database
@@ -25,7 +26,7 @@ Listener = Callable[[Sequence[Change], int], None]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit's time and, per write, the document's version time (None = deleted) and transform results."""
+    """A commit's time and, per write, the document's version after the commit (None = absent) and transform results."""
 
     time: int
     results: list[tuple[int | None, list[Any]]]
@@ -122,6 +123,8 @@ class Engine:
     def _as_of(self, time: int) -> Reading:
         if time > self.clock.read_time():
             raise invalid("The read_time lies in the future.")
+        if time < self.clock.now() - RETENTION:
+            raise failed_precondition("The requested 'read_time' is too old.")
         self.store.check_time(time)
         return Reading(time, time)
 
@@ -192,6 +195,7 @@ class Engine:
         """
         self.check_database(database)
         mutations = [self._checked(database, write) for write in writes]
+        mutation.check_together(mutations)
         if not transaction_id:
             return self._apply(mutations, None)
         transaction = self.transactions.get(transaction_id, database)
@@ -218,12 +222,12 @@ class Engine:
     def _apply(self, mutations: Sequence[Mutation], transaction: Transaction | None) -> Committed:
         now = max(self.clock.last + 1, self.clock.now())
         staged: dict[str, Doc | None] = {}
-        results: list[tuple[int | None, list[Any]]] = []
+        results: list[list[Any]] = []
         for step in mutations:
             before = staged[step.name] if step.name in staged else self.store.docs.get(step.name)
-            outcome = mutation.apply(step, before, now)
+            outcome = mutation.apply(step, before, self.store.docs.get(step.name), now)
             staged[step.name] = outcome.doc
-            results.append((outcome.doc.updated if outcome.doc else None, outcome.results))
+            results.append(outcome.results)
         changes = [
             Change(name, before, after)
             for name, after in staged.items()
@@ -231,7 +235,8 @@ class Engine:
         ]
         self.transactions.make_way(changes, transaction)
         self._publish(changes, now)
-        return Committed(now, results)
+        versions = [(doc.updated if doc else None) for doc in (staged[step.name] for step in mutations)]
+        return Committed(now, list(zip(versions, results, strict=True)))
 
     def _publish(self, changes: Sequence[Change], now: int) -> None:
         self.clock.last = now

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from mos.local.firestore.errors import invalid
@@ -67,6 +66,16 @@ def _escape(part: str) -> str:
     return part.replace("\\", "\\\\").replace("`", "\\`")
 
 
+def is_vector(value: Any) -> bool:
+    """Whether a map value is a vector (`__type__` = `__vector__`): one value, without fields of its own."""
+    fields = value.map_value.fields
+    return "__type__" in fields and fields["__type__"].string_value == "__vector__"
+
+
+def _is_map(value: Any) -> bool:
+    return value.HasField("map_value") and not is_vector(value)
+
+
 def get(fields: Any, path: FieldPath) -> Any:
     """The value at `path` in a map of fields, or None where there is none."""
     value = None
@@ -74,7 +83,7 @@ def get(fields: Any, path: FieldPath) -> Any:
         if part not in fields:
             return None
         value = fields[part]
-        fields = value.map_value.fields if value.HasField("map_value") else ()
+        fields = value.map_value.fields if _is_map(value) else ()
     return value
 
 
@@ -82,7 +91,8 @@ def put(fields: Any, path: FieldPath, value: Any) -> None:
     """Set `path`, making maps on the way and replacing what is not a map."""
     for part in path[:-1]:
         holder = fields[part]
-        if not holder.HasField("map_value"):
+        if not _is_map(holder):
+            holder.Clear()
             holder.map_value.SetInParent()
         fields = holder.map_value.fields
     fields[path[-1]].CopyFrom(value)
@@ -91,17 +101,11 @@ def put(fields: Any, path: FieldPath, value: Any) -> None:
 def drop(fields: Any, path: FieldPath) -> None:
     """Remove `path` where it is present."""
     for part in path[:-1]:
-        if part not in fields or not fields[part].HasField("map_value"):
+        if part not in fields or not _is_map(fields[part]):
             return
         fields = fields[part].map_value.fields
     if path[-1] in fields:
         del fields[path[-1]]
-
-
-def overlaps(paths: Iterable[FieldPath]) -> bool:
-    """Whether one path is a prefix of another (or equal to it)."""
-    ordered = sorted(paths)
-    return any(right[: len(left)] == left for left, right in pairwise(ordered))
 
 
 def project(source: Any, paths: Iterable[FieldPath], target: Any) -> None:

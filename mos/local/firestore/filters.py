@@ -13,11 +13,14 @@ from mos.local.firestore import fields as field_paths
 from mos.local.firestore.errors import invalid
 from mos.local.firestore.fields import NAME, FieldPath
 from mos.local.firestore.mutation import Doc
+from mos.local.firestore.names import document
 
 MAX_DISJUNCTS = 30
 MAX_FILTERS = 100
 MAX_IN = 30
 MAX_NOT_IN = 10
+AND, OR = 1, 2
+UNARY_EXCLUSIONS = frozenset({4, 5})  # IS_NOT_NAN, IS_NOT_NULL
 
 
 class Op(StrEnum):
@@ -51,6 +54,9 @@ RANGES = frozenset({Op.LESS, Op.LESS_EQUAL, Op.GREATER, Op.GREATER_EQUAL})
 EXCLUSIONS = frozenset({Op.NOT_EQUAL, Op.NOT_IN})
 INEQUALITIES = RANGES | EXCLUSIONS
 NULL_KEY = bytes((encoding.NULL,))
+NAN_KEY = bytes((encoding.NAN,))
+NEVER = b"\xfe"
+"""The key of no value."""
 
 
 class Condition(NamedTuple):
@@ -75,8 +81,8 @@ class Condition(NamedTuple):
         if self.op is Op.EQUAL:
             return key == self.keys[0]
         if self.op in EXCLUSIONS:
-            excluded_null = self.op is Op.NOT_IN and NULL_KEY in self.keys
-            return key != NULL_KEY and not excluded_null and key not in self.keys
+            emptied = self.op is Op.NOT_IN and NULL_KEY in self.keys
+            return key != NULL_KEY and not emptied and key not in self.keys
         low, high = encoding.bounds(self.op.value, self.keys[0], descending=False, typed=typed)
         return low <= key < high
 
@@ -90,6 +96,7 @@ def flatten(where: Any, root: str) -> tuple[Disjunct, ...]:
     Raises:
         Refused: INVALID_ARGUMENT for what Firestore does not allow.
     """
+    _check_exclusions(list(_kinds(where)))
     disjuncts = tuple(_expand(where, root))
     if len(disjuncts) > MAX_DISJUNCTS:
         raise invalid(f"A query may have at most {MAX_DISJUNCTS} disjuncts; this one has {len(disjuncts)}.")
@@ -98,14 +105,34 @@ def flatten(where: Any, root: str) -> tuple[Disjunct, ...]:
     return disjuncts
 
 
+def _kinds(where: Any) -> Iterator[str]:
+    """The operators that a filter uses, and OR where it does."""
+    match where.WhichOneof("filter_type"):
+        case "composite_filter":
+            if where.composite_filter.op == OR:
+                yield "OR"
+            for inner in where.composite_filter.filters:
+                yield from _kinds(inner)
+        case "field_filter":
+            op = FIELD_OPS.get(where.field_filter.op)
+            yield op.name if op else ""
+        case _:
+            yield "NOT_EQUAL" if where.unary_filter.op in UNARY_EXCLUSIONS else ""
+
+
+def _check_exclusions(kinds: list[str]) -> None:
+    if sum(kind in {"NOT_EQUAL", "NOT_IN"} for kind in kinds) > 1:
+        raise invalid("Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per query.")
+    if "NOT_IN" in kinds and not {"IN", "HAS_ANY", "OR"}.isdisjoint(kinds):
+        raise invalid("'NOT_IN' cannot be used in the same query with 'IN', 'ARRAY_CONTAINS_ANY' or 'OR'.")
+
+
 def _check_disjunct(disjunct: Disjunct) -> None:
     ops = [condition.op for condition in disjunct]
     if len(ops) > MAX_FILTERS:
         raise invalid(f"A query may have at most {MAX_FILTERS} filters.")
     if ops.count(Op.HAS) > 1:
         raise invalid("A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
-    if sum(op in EXCLUSIONS for op in ops) > 1:
-        raise invalid("A query may have only one of '!=' and 'not-in', and it only once.")
 
 
 def _expand(where: Any, root: str) -> Iterator[Disjunct]:
@@ -121,15 +148,15 @@ def _expand(where: Any, root: str) -> Iterator[Disjunct]:
 
 
 def _composite(composite: Any, root: str) -> Iterator[Disjunct]:
-    if not composite.filters:
-        raise invalid("A composite filter needs at least one filter.")
     branches = [tuple(_expand(inner, root)) for inner in composite.filters]
     match composite.op:
-        case 1:
+        case _ if composite.op == AND:
             _check_product(branches)
             for parts in product(*branches):
                 yield tuple(condition for part in parts for condition in part)
-        case 2:
+        case _ if composite.op == OR and not branches:
+            raise invalid("Composite filter must have at least one sub-filter.")
+        case _ if composite.op == OR:
             for branch in branches:
                 yield from branch
         case _:
@@ -144,14 +171,13 @@ def _check_product(branches: list[tuple[Disjunct, ...]]) -> None:
 
 def _unary(unary: Any) -> Condition:
     path = field_paths.parse(unary.field.field_path)
-    nan = bytes((encoding.NAN,))
     match unary.op:
         case 2:
-            return Condition(path, Op.EQUAL, (nan,))
+            return Condition(path, Op.EQUAL, (NAN_KEY,))
         case 3:
             return Condition(path, Op.EQUAL, (NULL_KEY,))
         case 4:
-            return Condition(path, Op.NOT_EQUAL, (nan,))
+            return Condition(path, Op.NOT_EQUAL, (NAN_KEY,))
         case 5:
             return Condition(path, Op.NOT_EQUAL, (NULL_KEY,))
         case _:
@@ -163,14 +189,29 @@ def _field(comparison: Any, root: str) -> Iterator[Disjunct]:
     op = FIELD_OPS.get(comparison.op)
     if op is None:
         raise invalid("A field filter has an unknown operator.")
-    keys = tuple(_operand(path, item, root) for item in _operands(op, comparison.value))
+    if path == NAME and op in {Op.HAS, Op.HAS_ANY}:
+        raise invalid("the name __key__ is reserved")
+    keys = _comparable(op, tuple(_operand(path, item, root) for item in _operands(op, comparison.value)))
     match op:
         case Op.IN:
             yield from ((Condition(path, Op.EQUAL, (key,)),) for key in dict.fromkeys(keys))
         case Op.HAS_ANY:
             yield from ((Condition(path, Op.HAS, (key,)),) for key in dict.fromkeys(keys))
+        case Op.NOT_IN if keys == (NULL_KEY,):
+            yield (Condition(path, Op.EQUAL, (NEVER,)),)
         case _:
             yield (Condition(path, op, keys),)
+
+
+def _comparable(op: Op, keys: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """A list of operands never matches NaN, nor null (but null in a `not-in` excludes everything)."""
+    match op:
+        case Op.IN | Op.HAS_ANY:
+            return tuple(NEVER if key in {NULL_KEY, NAN_KEY} else key for key in keys)
+        case Op.NOT_IN:
+            return tuple(key for key in keys if key != NAN_KEY)
+        case _:
+            return keys
 
 
 def _operands(op: Op, value: Any) -> list[Any]:
@@ -201,4 +242,5 @@ def name_operand(value: Any, root: str) -> bytes:
     reference: str = value.reference_value
     if not reference.startswith(f"{database}/documents/"):
         raise invalid("__key__ filter value must be a Key: compare __name__ with a document of this database.")
+    document(reference)
     return encoding.name_key(reference)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mos.local.firestore import fields as field_paths
@@ -70,17 +72,15 @@ def check(write: Any) -> Mutation:
 def _check_mask(write: Any) -> None:
     if not write.HasField("update_mask"):
         return
-    paths = [field_paths.check_writable(field_paths.parse(path)) for path in write.update_mask.field_paths]
-    if field_paths.overlaps(paths):
-        raise invalid("The update mask names a field twice or together with its parent.")
+    for path in write.update_mask.field_paths:
+        field_paths.check_writable(field_paths.parse(path))
 
 
 def _check_transforms(write: Any, operation: str) -> None:
     steps = transforms_of(write)
+    transforms.check(steps)
     if operation == "delete" and steps:
         raise invalid("A delete cannot carry field transforms.")
-    if len(steps) > transforms.MAX_TRANSFORMS:
-        raise invalid(f"A write cannot carry more than {transforms.MAX_TRANSFORMS} field transforms.")
     if operation == "transform" and not steps:
         raise invalid("A transform must name at least one field.")
 
@@ -90,13 +90,64 @@ def transforms_of(write: Any) -> Any:
     return write.transform.field_transforms if write.HasField("transform") else write.update_transforms
 
 
-def apply(mutation: Mutation, before: Doc | None, now: int) -> Outcome:
+def check_together(mutations: Iterable[Mutation]) -> None:
+    """Refuse writes of one commit that cannot follow each other on the same document (Firestore collapses them).
+
+    Raises:
+        Refused: INVALID_ARGUMENT.
+    """
+    earlier: dict[str, tuple[str, int | None]] = {}
+    steps: Counter[str] = Counter()
+    for mutation in mutations:
+        steps[mutation.name] += len(transforms_of(mutation.write))
+        if steps[mutation.name] > transforms.MAX_TRANSFORMS:
+            raise invalid(f"A commit cannot apply more than {transforms.MAX_TRANSFORMS} transforms to one document.")
+        kind, version = _kind(mutation), _version_of(mutation.write)
+        if mutation.name in earlier:
+            _check_pair(earlier[mutation.name], kind, version, mutation)
+            version = version or earlier[mutation.name][1]
+        earlier[mutation.name] = (kind, version)
+
+
+def _check_pair(before: tuple[str, int | None], kind: str, version: int | None, mutation: Mutation) -> None:
+    previous, known = before
+    deleted = previous == "delete"
+    condition = mutation.write.current_document
+    absent = condition.WhichOneof("condition_type") == "exists" and not condition.exists
+    present = condition.WhichOneof("condition_type") == "exists" and condition.exists
+    if version is not None and version != known and not (deleted and kind == "update"):
+        raise invalid("Cannot collapse mutations with different version preconditions.")
+    if (absent and not deleted) or (deleted and (kind == "update" or present)):
+        raise invalid(f"Cannot {previous} then {kind} an entity in the same request.")
+
+
+def _kind(mutation: Mutation) -> str:
+    condition = mutation.write.current_document
+    match condition.WhichOneof("condition_type"):
+        case _ if mutation.deletes:
+            return "delete"
+        case "exists":
+            return "update" if condition.exists else "insert"
+        case "update_time":
+            return "update"
+        case _:
+            return "upsert"
+
+
+def _version_of(write: Any) -> int | None:
+    condition = write.current_document
+    return from_stamp(condition.update_time) if condition.HasField("update_time") else None
+
+
+def apply(mutation: Mutation, before: Doc | None, base: Doc | None, now: int) -> Outcome:
     """The document after the write, at commit time `now` in microseconds.
+
+    `before` has the earlier writes of the same commit in it; update times are compared with `base`, which has not.
 
     Raises:
         Refused: the precondition does not hold, or the result breaks a limit.
     """
-    check_precondition(mutation, before, now)
+    _check_precondition(mutation, before, base, now)
     if mutation.deletes:
         return Outcome(None, [])
     document = _content(mutation, before)
@@ -104,8 +155,7 @@ def apply(mutation: Mutation, before: Doc | None, now: int) -> Outcome:
     return Outcome(_version(mutation.name, document, before, now), results)
 
 
-def check_precondition(mutation: Mutation, before: Doc | None, now: int) -> None:
-    """Refuse the write where `current_document` does not hold."""
+def _check_precondition(mutation: Mutation, before: Doc | None, base: Doc | None, now: int) -> None:
     condition = mutation.write.current_document
     match condition.WhichOneof("condition_type"):
         case "exists" if condition.exists and before is None:
@@ -113,7 +163,7 @@ def check_precondition(mutation: Mutation, before: Doc | None, now: int) -> None
         case "exists" if not condition.exists and before is not None:
             raise already_exists(mutation.name)
         case "update_time":
-            _check_update_time(mutation.name, from_stamp(condition.update_time), before, now)
+            _check_update_time(mutation.name, from_stamp(condition.update_time), base, now)
 
 
 def _check_update_time(name: str, expected: int, before: Doc | None, now: int) -> None:

@@ -59,6 +59,14 @@ def check_segment(segment: str) -> None:
         raise invalid("A document or collection id is longer than 1500 bytes.")
 
 
+def check_collection_id(collection_id: str) -> None:
+    """Refuse what cannot be the id of a collection (an empty one stands for any)."""
+    if "/" in collection_id:
+        raise invalid(f'Collection id "{collection_id}" is invalid because it contains "/".')
+    if RESERVED.fullmatch(collection_id) and not NUMERIC_ID.fullmatch(collection_id):
+        raise invalid(f'Collection id "{collection_id}" is invalid because it is reserved.')
+
+
 def document(name: str) -> Name:
     """The parsed name of a document; refuses collections and the root."""
     parsed = parse(name)

@@ -39,21 +39,18 @@ def run_query(engine: Engine, request: Any, caller: str) -> list[bytes]:
     reading = engine.read(names.parse(request.parent).database, request)
     docs = engine.run(reading, asked)
     engine.meter.query(caller, len(docs) + (asked.offset if docs else 0))
+    answers = [wire.field(1, wire.document(doc, asked.projection)) for doc in docs] or [b""]
+    if docs and asked.offset:
+        answers[0] += RunQueryResponse(skipped_results=asked.offset).SerializeToString()
     end = wire.timestamp(3, reading.read_time)
-    answers = [wire.field(1, wire.document(doc, asked.projection)) + end for doc in docs]
-    head = _head(reading, asked, answers)
-    return [*head, *answers]
+    return [*_begun(reading), *(answer + end for answer in answers)]
 
 
-def _head(reading: Reading, asked: query.Query, answers: list[bytes]) -> list[bytes]:
-    """What goes before the documents: a new transaction, skipped results, or the read time of an empty answer."""
-    response = RunQueryResponse(read_time=stamp(reading.read_time))
-    if reading.started and reading.transaction is not None:
-        response.transaction = reading.transaction.id
-    elif answers:
+def _begun(reading: Reading) -> list[bytes]:
+    """The transaction that this query started goes before its answer."""
+    if not reading.started or reading.transaction is None:
         return []
-    response.skipped_results = 0 if answers else asked.offset
-    return [response.SerializeToString()]
+    return [RunQueryResponse(transaction=reading.transaction.id).SerializeToString()]
 
 
 def _parent(parent: str) -> str:
@@ -100,6 +97,7 @@ def _listing(request: Any) -> query.Query:
     orders = _order_by(request.order_by)
     if request.show_missing and len(orders) > 1:
         raise invalid("show_missing cannot be used together with order_by.")
+    query.check_key_scan(((),), orders)
     scope = query.Scope(_parent(request.parent), request.collection_id or None, deep=False)
     low = token_key(request.page_token) + encoding.AFTER if request.page_token else b""
     return query.Query(
@@ -111,7 +109,6 @@ def _listing(request: Any) -> query.Query:
         offset=0,
         limit=None,
         projection=None,
-        explicit_orders=len(orders) - 1,
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from mos.local.firestore import encoding
 from mos.local.firestore import fields as field_paths
-from mos.local.firestore.errors import invalid, unimplemented
+from mos.local.firestore.errors import failed_precondition, invalid, unimplemented
 from mos.local.firestore.fields import NAME, FieldPath
 from mos.local.firestore.filters import INEQUALITIES, Disjunct, flatten, name_operand
+from mos.local.firestore.names import check_collection_id
 
 DESCENDING = 2
 MAX_ORDERS = 100
@@ -49,7 +50,7 @@ class Query:
     offset: int
     limit: int | None
     projection: tuple[FieldPath, ...] | None
-    explicit_orders: int
+    explicit_name: bool = False
 
     @property
     def keys_only(self) -> bool:
@@ -68,6 +69,8 @@ def parse(parent: str, structured: Any) -> Query:
     scope = _scope(parent, structured)
     disjuncts = flatten(structured.where, parent) if structured.HasField("where") else ((),)
     orders = _orders(structured, disjuncts)
+    check_key_scan(disjuncts, orders)
+    _check_deep(scope, disjuncts, orders)
     low, high = _cursors(structured, orders, scope)
     if structured.offset < 0 or structured.limit.value < 0:
         raise invalid("Limit and offset cannot be negative.")
@@ -80,7 +83,7 @@ def parse(parent: str, structured: Any) -> Query:
         offset=structured.offset,
         limit=structured.limit.value if structured.HasField("limit") else None,
         projection=_projection(structured),
-        explicit_orders=len(structured.order_by),
+        explicit_name=any(order.field.field_path == "__name__" for order in structured.order_by),
     )
 
 
@@ -91,6 +94,7 @@ def _scope(parent: str, structured: Any) -> Scope:
     if not selectors:
         return Scope(parent, None, deep=True)
     selector = selectors[0]
+    check_collection_id(selector.collection_id)
     if not selector.collection_id and not selector.all_descendants:
         return Scope(parent, None, deep=False)
     return Scope(parent, selector.collection_id or None, deep=selector.all_descendants)
@@ -113,27 +117,43 @@ def _orders(structured: Any, disjuncts: tuple[Disjunct, ...]) -> tuple[Order, ..
     last = explicit[-1].descending if explicit else False
     unequal = {c.field for disjunct in disjuncts for c in disjunct if c.op in INEQUALITIES}
     implicit = sorted(unequal - set(seen) - {NAME})
+    if NAME in seen[:-1]:
+        raise invalid("order by clause cannot contain more fields after the key")
+    if NAME in seen and implicit:
+        raise invalid("order by clause cannot contain more fields after the key")
     if NAME in seen:
-        orders = explicit[: seen.index(NAME) + 1]
-        if implicit:
-            raise invalid("An inequality on a field must be ordered before __name__.")
-        return tuple(orders)
+        return tuple(explicit)
     return (*explicit, *(Order(path, last) for path in implicit), Order(NAME, last))
+
+
+def _check_deep(scope: Scope, disjuncts: tuple[Disjunct, ...], orders: tuple[Order, ...]) -> None:
+    """Below a document, all descendants can be asked for by name only."""
+    fields = {condition.field for disjunct in disjuncts for condition in disjunct} | {order.field for order in orders}
+    if scope.deep and not scope.parent.endswith("/documents") and fields != {NAME}:
+        raise invalid("collection group queries are only allowed at the root parent")
+
+
+def check_key_scan(disjuncts: tuple[Disjunct, ...], orders: tuple[Order, ...]) -> None:
+    """Refuse a scan by descending name alone: names are only kept ascending."""
+    keys_only = all(condition.field == NAME for disjunct in disjuncts for condition in disjunct)
+    if keys_only and orders == (Order(NAME, descending=True),):
+        raise failed_precondition("Firestore does not support descending key scans")
 
 
 def _cursors(structured: Any, orders: tuple[Order, ...], scope: Scope) -> tuple[bytes, bytes]:
     low, high = b"", encoding.AFTER
+    explicit = len(structured.order_by)
     if structured.HasField("start_at"):
-        key = _position(structured.start_at, orders, scope)
+        key = _position(structured.start_at, orders, scope, explicit)
         low = key if structured.start_at.before else key + encoding.AFTER
     if structured.HasField("end_at"):
-        key = _position(structured.end_at, orders, scope)
+        key = _position(structured.end_at, orders, scope, explicit)
         high = key if structured.end_at.before else key + encoding.AFTER
     return low, high
 
 
-def _position(cursor: Any, orders: tuple[Order, ...], scope: Scope) -> bytes:
-    if len(cursor.values) > len(orders):
+def _position(cursor: Any, orders: tuple[Order, ...], scope: Scope, explicit: int) -> bytes:
+    if len(cursor.values) > explicit:
         raise invalid("Cursor has too many values.")
     parts = []
     for value, order in zip(cursor.values, orders, strict=False):

@@ -74,7 +74,7 @@ class Sqlite:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1.0)
             self._prepare()
         except (sqlite3.Error, OSError) as error:
             raise DataFileError(

@@ -100,7 +100,7 @@ class Store:
     def check_time(self, time: int) -> None:
         """Refuse read times that the bounded history no longer covers."""
         if time < self.history.horizon:
-            raise failed_precondition("The requested read_time is too old: its versions are no longer kept.")
+            raise failed_precondition("The requested 'read_time' is too old.")
 
     def run(self, query: Query, time: int | None = None) -> Iterator[Doc]:
         """The documents that answer a query, in order, behind offset and up to the limit."""

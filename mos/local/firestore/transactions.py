@@ -30,6 +30,8 @@ from mos.local.firestore.store import Change, Store
 
 TOTAL_SECONDS = 270
 IDLE_SECONDS = 60
+REMEMBERED = 10_000
+"""Finished transactions whose ids are still known, so that rolling one back again is no error."""
 PESSIMISTIC_MODE = 2  # TransactionOptions.ConcurrencyMode
 
 
@@ -86,6 +88,7 @@ class Transactions:
         self._idle = int(idle_seconds * SECOND)
         self._count = 0
         self._live: dict[bytes, Transaction] = {}
+        self._ended: dict[bytes, None] = {}
 
     def __len__(self) -> int:
         return sum(transaction.state is State.ACTIVE for transaction in self._live.values())
@@ -96,7 +99,7 @@ class Transactions:
         self._count += 1
         now = self._clock.now()
         writes = options.read_write
-        earlier = self._live.get(writes.retry_transaction)
+        earlier = self._retried(writes.retry_transaction)
         transaction = Transaction(
             id=b"%s-%d" % (self._nonce, self._count) if self._nonce else b"t%d" % self._count,
             database=database,
@@ -111,6 +114,13 @@ class Transactions:
             self.wound(earlier)
         self._live[transaction.id] = transaction
         return transaction
+
+    def _retried(self, transaction_id: bytes) -> Transaction | None:
+        if not transaction_id or transaction_id in self._ended:
+            return None
+        if transaction_id not in self._live:
+            raise invalid("Invalid transaction.")
+        return self._live[transaction_id]
 
     def _is_pessimistic(self, mode: int) -> bool:
         return mode == PESSIMISTIC_MODE if mode else self._locking is Locking.PESSIMISTIC
@@ -134,6 +144,8 @@ class Transactions:
 
     def rollback(self, transaction_id: bytes, database: str) -> None:
         """End a transaction that was not committed; an aborted one can be rolled back too."""
+        if transaction_id in self._ended:
+            return
         transaction = self._live.get(transaction_id)
         if transaction is None or transaction.database != database:
             raise invalid(CLOSED)
@@ -141,7 +153,10 @@ class Transactions:
 
     def end(self, transaction: Transaction) -> None:
         """Forget a transaction and its locks."""
-        self._live.pop(transaction.id, None)
+        del self._live[transaction.id]
+        self._ended[transaction.id] = None
+        if len(self._ended) > REMEMBERED:
+            del self._ended[next(iter(self._ended))]
 
     def clear(self) -> None:
         """Forget every transaction."""
@@ -185,6 +200,7 @@ class Transactions:
         Raises:
             Blocked: an older transaction holds a lock; a write outside transactions is younger than any.
         """
+        self.expire()
         holders = self.holders(changes, writer)
         older = [other for other in holders if writer is None or other.age < writer.age]
         if older:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from mos.local.firestore import fields as field_paths
@@ -13,29 +14,55 @@ from mos.local.firestore.messages import Value
 
 MAX_TRANSFORMS = 500
 REQUEST_TIME = 1
+ARRAY_STEPS = frozenset({"append_missing_elements", "remove_all_from_array"})
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 
-def apply(document: Any, transform: Any, now: int) -> Any:
-    """Change one field of `document` and return the transform's result value.
+def check(steps: Iterable[Any]) -> None:
+    """Everything about the transforms of a write that can be refused without looking at the document.
 
     Raises:
-        Refused: INVALID_ARGUMENT for an operand of the wrong type.
+        Refused: INVALID_ARGUMENT.
     """
-    path = field_paths.check_writable(field_paths.parse(transform.field_path))
-    before = field_paths.get(document.fields, path)
-    kind = transform.WhichOneof("transform_type")
-    match kind:
+    paths = [field_paths.check_writable(field_paths.parse(step.field_path)) for step in steps]
+    for path in paths:
+        if any(other != path and other[: len(path)] == path for other in paths):
+            raise invalid(
+                f"Cannot transform property {field_paths.render(path)} and its nested property at the same time."
+            )
+    for step in steps:
+        _check_operand(step)
+
+
+def _check_operand(step: Any) -> None:
+    match step.WhichOneof("transform_type"):
         case "set_to_server_value":
-            if transform.set_to_server_value != REQUEST_TIME:
+            if step.set_to_server_value != REQUEST_TIME:
                 raise invalid("Unknown server value in a field transform.")
-            result = after = Value(timestamp_value=stamp(now))
-        case "increment" | "maximum" | "minimum":
-            result = after = _arithmetic(kind, before, getattr(transform, kind))
-        case "append_missing_elements" | "remove_all_from_array":
-            after, result = _array(kind, before, getattr(transform, kind)), Value(null_value=0)
+        case "increment" | "maximum" | "minimum" as kind:
+            if not _is_number(getattr(step, kind)):
+                raise invalid("Input must be int64 or double.")
+        case "append_missing_elements" | "remove_all_from_array" as kind:
+            if any(item.HasField("array_value") for item in getattr(step, kind).values):
+                raise invalid("Cannot put an array directly into an array.")
         case _:
             raise invalid("A field transform has no operation.")
+
+
+def apply(document: Any, transform: Any, now: int) -> Any:
+    """Change one field of `document` and return the transform's result value. The transform has been checked."""
+    path = field_paths.parse(transform.field_path)
+    before = field_paths.get(document.fields, path)
+    kind = transform.WhichOneof("transform_type")
+    result = Value()
+    match kind:
+        case "set_to_server_value":
+            after = Value(timestamp_value=stamp(now))
+        case "increment" | "maximum" | "minimum":
+            after = _arithmetic(kind, before, getattr(transform, kind))
+        case _:
+            after = _array(kind, before, getattr(transform, kind))
+    result.CopyFrom(Value(null_value=0) if kind in ARRAY_STEPS else after)
     field_paths.put(document.fields, path, after)
     return result
 
@@ -50,8 +77,6 @@ def _number(value: Any) -> int | float:
 
 
 def _arithmetic(kind: str, before: Any, operand: Any) -> Any:
-    if not _is_number(operand):
-        raise invalid(f"The operand of {kind} must be a number.")
     if not _is_number(before):
         return operand
     if kind == "increment":
@@ -75,8 +100,6 @@ def _extreme(kind: str, before: Any, operand: Any) -> Any:
 
 def _array(kind: str, before: Any, operand: Any) -> Any:
     items = list(before.array_value.values) if before is not None and before.HasField("array_value") else []
-    if any(item.HasField("array_value") for item in operand.values):
-        raise invalid("Cannot put an array directly into an array.")
     result = Value()
     result.array_value.SetInParent()
     if kind == "remove_all_from_array":

@@ -25,7 +25,7 @@ FIXED_SIZES = {
 SCALARS = frozenset(FIXED_SIZES) | {"string_value", "bytes_value", "reference_value"}
 
 
-def check_fields(fields: Any, *, depth: int = 1) -> None:
+def check_fields(fields: Any, *, depth: int = 0) -> None:
     """Refuse reserved field names, arrays in arrays, unset values, long strings and deep nesting.
 
     Timestamps are truncated to microseconds in place, as Firestore stores them.

@@ -198,13 +198,13 @@ def test_what_firestore_cannot_hold_is_an_invalid_argument(db: Client, content: 
         db.document("d/x").set(content)
 
 
-def test_nesting_ends_at_twenty_levels(db: Client) -> None:
+def test_nesting_ends_twenty_levels_below_the_document(db: Client) -> None:
     def nested(depth: int) -> dict[str, object]:
         return {"a": nested(depth - 1)} if depth > 1 else {"a": 1}
 
-    db.document("d/x").set(nested(20))
+    db.document("d/x").set(nested(21))
     with pytest.raises(exceptions.InvalidArgument):
-        db.document("d/x").set(nested(21))
+        db.document("d/x").set(nested(22))
 
 
 def test_a_document_over_one_mebibyte_is_refused(db: Client) -> None:
