@@ -18,21 +18,18 @@ from moto import mock_aws
 
 from mos.clients.s3 import Storage
 from mos.clients.sqs import Queues
-from mos.domain.changes import Commit, JobChange, TaskChange
-from mos.domain.completion import enqueue
-from mos.domain.jobs import JobRequest, decide_creation
 from mos.domain.messages import TaskMessage
-from mos.domain.model import Job, JobStatus, Send, SendState, Task, TaskStatus
+from mos.domain.model import Job, Send, SendState, Task
 from mos.domain.policy import Policy
-from mos.domain.transitions import By
 from mos.local.aws.queues import QueueSpec, ensure_queues
 from mos.local.aws.sqs_model import Faults, SqsModel
 from mos.local.firestore.engine import Engine
 from mos.local.firestore.inprocess import connect
 from mos.local.firestore.virtual import virtual_time
+from mos.local.simulation.jobs import start_job
 from mos.local.simulation.runtime import VirtualRuntime
 from mos.store.documents import read
-from mos.store.gateway import Gateway, Reader
+from mos.store.gateway import Gateway
 
 BUCKET = "media"
 CALLER = "world"
@@ -117,29 +114,7 @@ class World:
 
     def submit(self, job_id: str, kind: str, shots: Mapping[str, Mapping[str, Any]]) -> None:
         """A job with all its tasks, started: its roots are queued and sent."""
-
-        def create(reader: Reader) -> tuple[Commit, None]:
-            reader.raw("config/production")
-            request = JobRequest(job_id=job_id, kind=kind, shots=shots, correlation_id=f"cor-{job_id}")
-            return decide_creation(request, now=reader.now, policy=self.policy), None
-
-        self.gateway.transact(create)
-        self.send(self._start(job_id))
-
-    def _start(self, job_id: str) -> list[Task]:
-        roots = [task.id for task in self.tasks() if task.job_id == job_id and task.status is TaskStatus.PENDING]
-
-        def start(reader: Reader) -> tuple[Commit, list[Task]]:
-            job = reader.job(job_id)
-            if job is None:
-                raise LookupError(job_id)
-            before = [task for task in reader.all(Task, roots) if task is not None]
-            changes = tuple(TaskChange(task, enqueue(task, reader.now), "started") for task in before)
-            started = JobChange(job, job.replace(status=JobStatus.PROCESSING), "started")
-            commit = Commit(by=By.DISPATCH, act="start", correlation_id="", tasks=changes, jobs=(started,))
-            return commit, [change.after for change in changes]
-
-        return self.gateway.transact(start).value
+        self.send(start_job(self.gateway, self.policy, job_id, kind, shots))
 
     def send(self, tasks: Iterable[Task]) -> None:
         """The message of each task, marked as sent: what the outbox's owner does."""
