@@ -138,7 +138,7 @@ def _errors(operation: str, key: str) -> Iterator[None]:
         raise StorageError(f"{operation} {key} failed: {error}", code="connection") from error
     except OSError as error:
         code = f"errno_{error.errno}" if error.errno is not None else "io"
-        raise StorageError(f"{operation} {key} failed on this host: {error}", code=code) from error
+        raise StorageError(f"{operation} {key} failed: {error}", code=code) from error
 
 
 def _from_answer(error: ClientError, operation: str, key: str) -> StorageError:
