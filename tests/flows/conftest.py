@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +13,10 @@ import psutil
 import pytest
 
 from deployments.generate import render
-from deployments.registry import Mission
+from deployments.registry import MISSIONS, Mission
+from mos.local import stack as local
 from mos.local.orchestration import parts
-from mos.local.supervisor import Phase, Supervisor, free_port
+from mos.local.supervisor import Part, Phase, Supervisor, free_port
 
 PROJECT = Path(__file__).parents[2]
 PROBE_EVERY = timedelta(seconds=6)
@@ -85,8 +86,8 @@ class PatientTransport(httpx.HTTPTransport):
 class Stack:
     """A running stack, the probe deployed in it, and its API."""
 
-    def __init__(self, supervisor: Supervisor, directory: Path, api: httpx.Client, eventually) -> None:
-        self.supervisor, self.api, self.eventually = supervisor, api, eventually
+    def __init__(self, supervisor: Supervisor, directory: Path, api: httpx.Client, env: dict, eventually) -> None:
+        self.supervisor, self.api, self.env, self.eventually = supervisor, api, env, eventually
         self.url = str(api.base_url).rstrip("/")
         self.probe = Probe(directory)
         self.home = directory / "state" / "prefect"
@@ -109,8 +110,8 @@ class Stack:
     def run(self, run_id: str) -> SimpleNamespace:
         return SimpleNamespace(**self.api.get(f"/flow_runs/{run_id}").raise_for_status().json()["state"])
 
-    def deployment(self, name: str) -> dict:
-        return self.api.get(f"/deployments/name/probe/{name}").raise_for_status().json()
+    def deployment(self, name: str, flow: str = "probe") -> dict:
+        return self.api.get(f"/deployments/name/{flow}/{name}").raise_for_status().json()
 
     def runs_on_after(self, beat: Beat, within: float) -> Beat:
         """Open the gate and wait until another run has gone through."""
@@ -129,26 +130,48 @@ class Stack:
 
 @pytest.fixture(scope="session")
 def make_stack(tmp_path_factory, eventually):
-    """Start a stack with the probe deployed each 6 s and, as `idle`, hardly ever; `without` leaves parts out."""
+    """Start a stack with the probe deployed each 6 s and, as `idle`, hardly ever, beside the reaper.
+
+    `without` leaves parts out.
+    """
     running = []
 
     def make(*without: str) -> Stack:
         directory = tmp_path_factory.mktemp("stack")
-        probe = Probe(directory)
-        file = directory / "prefect.yaml"
-        file.write_text(render([probe.mission("probe", PROBE_EVERY), probe.mission("idle", timedelta(days=300))]))
-        port = free_port()
-        all_parts = parts(directory / "state", port=port, env={}, fast=False, deployment_file=file, project=PROJECT)
+        seldom = timedelta(days=300)
+        rows = [Probe(directory).mission("probe", PROBE_EVERY), Probe(directory).mission("idle", seldom)]
+        rows += [replace(mission, every=seldom) for mission in MISSIONS]
+        (directory / "prefect.yaml").write_text(render(rows))
+        all_parts, env = stack_parts(directory)
         supervisor = Supervisor([p for p in all_parts if p.name not in without], directory / "state")
         supervisor.start()
-        api = httpx.Client(base_url=f"http://127.0.0.1:{port}/api", timeout=30, transport=PatientTransport())
+        api = httpx.Client(base_url=env["PREFECT_API_URL"], timeout=30, transport=PatientTransport())
         running.append((supervisor, api))
-        return Stack(supervisor, directory, api, eventually)
+        return Stack(supervisor, directory, api, env, eventually)
 
     yield make
     for supervisor, api in running:
         api.close()
         supervisor.stop()
+
+
+def stack_parts(directory: Path) -> tuple[list[Part], dict[str, str]]:
+    """State, queues and orchestration as `mos up` starts them, without workers; and the environment of runs."""
+    state = directory / "state"
+    firestore, aws, prefect = free_port(), free_port(), free_port()
+    addresses = {
+        "FIRESTORE_EMULATOR_HOST": f"127.0.0.1:{firestore}",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws}",
+        "PREFECT_API_URL": f"http://127.0.0.1:{prefect}/api",
+    }
+    env = local.environment(local.StackOptions(state_dir=state), addresses)
+    state.mkdir()
+    base = [local._firestore(state, firestore), local._aws(aws, env), local._configuration(env)]
+    file = directory / "prefect.yaml"
+    orchestration = parts(
+        state, port=prefect, env=env, fast=False, depends_on=["configuration"], deployment_file=file, project=PROJECT
+    )
+    return base + orchestration, env
 
 
 @pytest.fixture(scope="session")
