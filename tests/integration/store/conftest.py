@@ -10,14 +10,16 @@ import pytest
 from google.cloud.firestore import Client
 
 from mos.domain.changes import Commit, JobChange, TaskChange
+from mos.domain.invariants import Evidence, check
 from mos.domain.model import Job, Task
+from mos.domain.recovery_log import LogEntry
 from mos.domain.transitions import By
 from mos.local.firestore import composites
 from mos.local.firestore.injected import grpc_error
 from mos.local.firestore.inprocess import Engine, connect
 from mos.local.firestore.virtual import virtual_time
 from mos.local.simulation.runtime import VirtualRuntime
-from mos.store.documents import encode, path_of
+from mos.store.documents import COLLECTION, encode, path_of, read
 from mos.store.gateway import Committed, Gateway
 from tests.builders import policy
 
@@ -111,6 +113,23 @@ class Store:
         """The recovery log, in the order of its commits."""
         found = list(self.other.collection("recoveryLog").stream())
         return [snapshot.to_dict() or {} for snapshot in sorted(found, key=lambda one: one.create_time)]
+
+    def evidence(self, **fields: Any) -> Evidence:
+        """Log and documents as they are, for the invariants."""
+        snapshots = list(self.other.collection("recoveryLog").stream())
+        entries = [
+            LogEntry.model_validate({**(one.to_dict() or {}), "id": one.id, "committedAt": one.create_time})
+            for one in snapshots
+        ]
+        return Evidence(policy=policy(), entries=entries, tasks=self._all(Task), jobs=self._all(Job), **fields)
+
+    def _all(self, kind: type[Any]) -> dict[str, Any]:
+        snapshots = self.other.collection(COLLECTION[kind]).stream()
+        return {snapshot.id: read(kind, snapshot) for snapshot in snapshots}
+
+    def violations(self) -> set[str]:
+        """The invariants that do not hold."""
+        return {violation.invariant for violation in check(self.evidence())}
 
 
 @pytest.fixture
