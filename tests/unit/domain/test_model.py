@@ -87,10 +87,15 @@ def test_times_of_other_zones_are_the_same_instants() -> None:
     assert read(queuedAt=datetime(2026, 7, 1, 14, tzinfo=berlin)).queued_at == datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
-def test_dates_far_away_are_only_dates() -> None:
-    assert (
-        read(queuedAt=datetime(1, 1, 1, tzinfo=UTC), notBefore=datetime(9999, 12, 31, tzinfo=UTC)).queued_at is not None
-    )
+@pytest.mark.parametrize("year", [1, 1969, 9000, 9999])
+def test_dates_that_no_sum_could_hold_are_refused(year: int) -> None:
+    with pytest.raises(pydantic.ValidationError, match=f"not one of the year {year}"):
+        read(queuedAt=datetime(year, 12, 31, tzinfo=UTC))
+
+
+def test_the_first_and_the_last_year_are_dates() -> None:
+    for year in (1970, 8999):
+        assert read(queuedAt=datetime(year, 1, 1, tzinfo=UTC)).queued_at is not None
 
 
 def test_a_nested_map_carries_along_what_it_does_not_know() -> None:

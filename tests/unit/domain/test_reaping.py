@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mos.domain.claims import OwnerState
-from mos.domain.findings import FindingCode
+from mos.domain.findings import FindingCode, Sighting
 from mos.domain.model import Send, TaskStatus
 from mos.domain.pipeline import Pipeline
 from mos.domain.policy import Policy
@@ -163,7 +163,13 @@ def test_a_task_that_no_step_will_ever_run_is_stranded_after_three_hours(step: s
     unsent = task(step_type=step, queued_at=ago(minutes=100), send=Send(state="unsent", at=ago(minutes=100)))
     assert (act(unsent).kind, act(unsent).until) == (ReapKind.LEAVE, ahead(minutes=80))
     stopped = task("running", step_type=step, lease=lease(ends=ahead(minutes=1)))
-    assert act(stopped, owners={"boot-a": OwnerState.STOPPED}).until == ahead(minutes=181)
+    assert act(stopped, owners={"boot-a": OwnerState.STOPPED}).until == ahead(hours=3)
+
+
+def test_nothing_is_left_for_longer_than_a_job_may_stand_still_whatever_a_stamp_says() -> None:
+    assert act(task("running", lease=lease(ends=ahead(days=9)))).until == ahead(hours=3)
+    assert act(task(queued_at=ahead(days=9))).until == ahead(hours=3)
+    assert act(task(queued_at=ahead(days=9), send=Send(state="unsent"))).until == ahead(hours=3)
 
 
 def test_an_empty_selector_means_no_act() -> None:
@@ -202,7 +208,8 @@ def test_no_workers_is_said_when_nobody_claimed_for_a_pickup_time_and_none_was_s
 
 
 def test_dead_letters_and_unreadable_records_are_reported_in_the_same_tick() -> None:
-    found = plan(dead_letters={"a-dlq": 2, "b-dlq": 0}, unreadable=(("tasks/x", "status: bad"),))
+    unreadable = Sighting(FindingCode.UNREADABLE_RECORD, "tasks/x", {"problem": "status: bad"})
+    found = plan(dead_letters={"a-dlq": 2, "b-dlq": 0}, unreadable=(unreadable,))
     assert [(one.code, one.subject) for one in found.sightings] == [
         (FindingCode.DEAD_LETTERS, "queues/a-dlq"),
         (FindingCode.UNREADABLE_RECORD, "tasks/x"),
