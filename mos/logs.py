@@ -31,7 +31,6 @@ def configure(service: str, *, stream: TextIO | None = None) -> None:
             renderer,
         ],
         logger_factory=structlog.WriteLoggerFactory(target),
-        cache_logger_on_first_use=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,13 +44,13 @@ class Liveness:
         """
         self._started_at = self._write(in_flight=0)
 
-    def beat(self, in_flight: int) -> None:
-        """Say that it lives.
+    def beat(self, in_flight: int, handled: Mapping[str, int]) -> None:
+        """Say that it lives. `handled`: how many deliveries ended in which way, for people.
 
         Raises:
             StateStoreError: the store could not be reached; the next beat says it again.
         """
-        self._write(in_flight=in_flight)
+        self._write(in_flight=in_flight, handled=dict(handled))
 
     def stop(self, reason: str, in_flight: int) -> None:
         """Say that it stops: whoever finds its leases need not wait for them, and counts no reap (law 9).

@@ -25,6 +25,7 @@ from mos.workers.flight import Flight, Flights
 from mos.workers.giving_up import GivingUp
 from mos.workers.heartbeat import Heartbeat, interval
 from mos.workers.outbox import Outbox
+from mos.workers.outcomes import Tally
 from mos.workers.process import WorkerProcess
 from mos.workers.receiver import Receiver
 from mos.workers.reports import Reports
@@ -75,7 +76,13 @@ def build_worker(parts: Parts, flights: Flights) -> Worker:
     )
     claims = Claims(gateway=gateway, policy=parts.policy, runtime=parts.runtime, owner=parts.worker_id)
     return Worker(
-        claims=claims, ending=ending, reports=reports, flights=flights, policy=parts.policy, runtime=parts.runtime
+        claims=claims,
+        ending=ending,
+        reports=reports,
+        flights=flights,
+        tally=Tally(parts.runtime),
+        policy=parts.policy,
+        runtime=parts.runtime,
     )
 
 

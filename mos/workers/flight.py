@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from enum import StrEnum
 
 from mos.domain.errors import LeaseLost
-from mos.domain.messages import TaskMessage
 from mos.domain.model import Task
 from mos.runtime import Runtime
 from mos.store.leases import HeldLease
@@ -38,11 +37,9 @@ class Flight:
     """One execution. `task` is the state as the claim left it."""
 
     def __init__(
-        self, delivery: Delivery, message: TaskMessage, task: Task, lease: HeldLease, *, correlation_id: str,
-        runtime: Runtime,
-    ) -> None:  # fmt: skip
+        self, delivery: Delivery, task: Task, lease: HeldLease, *, correlation_id: str, runtime: Runtime
+    ) -> None:
         self.delivery = delivery
-        self.message = message
         self.task = task
         self.lease = lease
         self.correlation_id = correlation_id
@@ -51,7 +48,6 @@ class Flight:
         self.stopped_at: float | None = None
         self.reported_long = False
         self.progress_written = self.started
-        self.finished = runtime.event()
         self._runtime = runtime
         self._progressed = False
         self._lock = runtime.lock()
@@ -145,7 +141,6 @@ class Flights:
             flight.quiesce()
             with self._lock:
                 del self._all[flight.lease.token]
-            flight.finished.set()
 
     def ask_all_to_stop(self, stop: Stop) -> None:
         """Every flight, and every one that is still being claimed."""

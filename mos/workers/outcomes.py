@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
+
+from mos.runtime import Runtime
 
 
 class Outcome(StrEnum):
@@ -32,3 +35,21 @@ class Outcome(StrEnum):
     """Not a task message: left for redrive, with an error event."""
     LEFT = "left"
     """Something of ours went wrong: left as it is, it comes back when its window runs out."""
+
+
+class Tally:
+    """How many deliveries ended in which way, since the process started."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._lock = runtime.lock()
+        self._counts: Counter[Outcome] = Counter()
+
+    def count(self, outcome: Outcome) -> None:
+        """One more."""
+        with self._lock:
+            self._counts[outcome] += 1
+
+    def counts(self) -> dict[str, int]:
+        """A snapshot, by name."""
+        with self._lock:
+            return {str(outcome): number for outcome, number in sorted(self._counts.items())}

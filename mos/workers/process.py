@@ -116,7 +116,7 @@ class WorkerProcess:
     def _say_alive(self) -> None:
         self._touch()
         try:
-            self.liveness.beat(len(self.flights.all()))
+            self.liveness.beat(len(self.flights.all()), self.worker.tally.counts())
         except StateStoreError as error:
             log.warning("could not say that this worker lives", problem=error.message)
 

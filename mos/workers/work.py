@@ -117,7 +117,7 @@ class Work:
         try:
             yield path
         finally:
-            shutil.rmtree(path, onerror=_left_behind)
+            _remove(path)
 
 
 def result_key(flight: Flight, suffix: str) -> str:
@@ -128,5 +128,13 @@ def result_key(flight: Flight, suffix: str) -> str:
     return f"results/{task.job_id}/{task.id}/{task.attempt}/{flight.lease.token}{suffix}"
 
 
-def _left_behind(_: object, path: str, error: object) -> None:
-    log.warning("a scratch file was left behind", path=path, problem=str(error))
+def _remove(path: Path) -> None:
+    """The directory of an execution, and those above it once they are empty."""
+    try:
+        shutil.rmtree(path)
+        for above in (path.parent, path.parent.parent):
+            if any(above.iterdir()):
+                return
+            above.rmdir()
+    except OSError as error:
+        log.warning("a scratch directory was left behind", path=str(path), problem=str(error))

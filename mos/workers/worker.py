@@ -24,7 +24,7 @@ from mos.workers.context import Interrupted
 from mos.workers.delivery import CORRELATION, Delivery
 from mos.workers.ending import Ending
 from mos.workers.flight import Flight, Flights, Stop
-from mos.workers.outcomes import Outcome
+from mos.workers.outcomes import Outcome, Tally
 from mos.workers.reports import Reports
 
 DUPLICATE_JITTER = 0.1
@@ -40,6 +40,7 @@ class Worker:
     ending: Ending
     reports: Reports
     flights: Flights
+    tally: Tally
     policy: Policy
     runtime: Runtime
 
@@ -49,6 +50,7 @@ class Worker:
         correlation_id = given or self.runtime.new_id()
         with logs.bound(correlationId=correlation_id, messageId=delivery.received.message_id, step=delivery.step.name):
             outcome = self._parse(delivery, correlation_id)
+            self.tally.count(outcome)
             log.info("handled", outcome=str(outcome), receives=delivery.received.receive_count)
             return outcome
 
@@ -75,7 +77,7 @@ class Worker:
             delivery.come_back(retry_delay(delivery.received.receive_count, self.policy.timings), correlation_id)
             return Outcome.LEFT
         if isinstance(claim.decision, Claimed):
-            return self._claimed(delivery, message, claim, correlation_id)
+            return self._claimed(delivery, claim, correlation_id)
         return self._refused(delivery, claim, correlation_id)
 
     def _refused(self, delivery: Delivery, claim: Claim, correlation_id: str) -> Outcome:
@@ -106,14 +108,12 @@ class Worker:
         delivery.come_back(delay, correlation_id)
         return Outcome.LATER
 
-    def _claimed(self, delivery: Delivery, message: TaskMessage, claim: Claim, given: str) -> Outcome:
+    def _claimed(self, delivery: Delivery, claim: Claim, given: str) -> Outcome:
         if not isinstance(claim.decision, Claimed) or claim.lease is None:
             raise AssertionError("only a claim with a lease is worked on")
         task = claim.decision.task
         correlation_id = task.correlation_id or given
-        flight = Flight(
-            delivery, message, task, claim.lease, correlation_id=correlation_id, runtime=self.runtime
-        )  # fmt: skip
+        flight = Flight(delivery, task, claim.lease, correlation_id=correlation_id, runtime=self.runtime)
         with logs.bound(correlationId=correlation_id), self.flights.holding(flight):
             log.info("claimed", attempt=task.attempt, execution=task.executions, tookOver=claim.decision.took_over)
             outcome = self._execute(flight)

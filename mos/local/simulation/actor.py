@@ -21,7 +21,7 @@ class Actor:
     def __init__(self, world: World, handlers: Mapping[str, Handler], scratch: Path, **settings: Any) -> None:
         self.world = world
         self.parts = Parts(
-            settings=Settings(scratch=scratch, long_poll_seconds=0, concurrency=10, **settings),
+            settings=Settings(**{"scratch": scratch, "long_poll_seconds": 0, "concurrency": 10, **settings}),
             policy=world.policy,
             client=world.client,
             queues=world.queues,

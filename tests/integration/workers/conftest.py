@@ -28,6 +28,16 @@ running_ttl_seconds = 720
 pickup_ttl_seconds = 1800
 rerunnable = true
 
+[steps.deliver]
+queue = "q-deliver"
+visibility_seconds = 300
+running_ttl_seconds = 720
+pickup_ttl_seconds = 600
+rerunnable = false
+
+[kinds.last]
+finish = ["deliver"]
+
 [kinds.chain]
 chain = ["edit", "join"]
 
@@ -37,7 +47,7 @@ finish = ["join"]
 """
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _quiet():
     """Log lines as in production, to nowhere: the readable form draws tracebacks, slowly."""
     logs.configure("test", stream=io.StringIO())
@@ -54,7 +64,7 @@ def actor(world, tmp_path):
     """Makes a worker whose two steps put out fixed bytes, unless told otherwise."""
 
     def make(edit=None, join=None, **settings):
-        handlers = {"edit": edit or writes(b"edited"), "join": join or writes(b"joined")}
+        handlers = {"edit": edit or writes(b"edited"), "join": join or writes(b"joined"), "deliver": edit}
         return Actor(world, handlers, tmp_path / "scratch", **settings)
 
     return make
@@ -76,12 +86,7 @@ def in_flight():
                 message = parse_message(delivery.received.body)
                 claim = process.worker.claims.claim(delivery, message, "cor")
                 flight = Flight(
-                    delivery,
-                    message,
-                    claim.decision.task,
-                    claim.lease,
-                    correlation_id="cor",
-                    runtime=worker.world.runtime,
+                    delivery, claim.decision.task, claim.lease, correlation_id="cor", runtime=worker.world.runtime
                 )
                 stack.enter_context(process.flights.holding(flight))
             yield

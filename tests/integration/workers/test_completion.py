@@ -76,6 +76,26 @@ def test_a_commit_of_unknown_outcome_is_read_back_and_never_a_failure_race_7(sub
     assert len(submitted.sqs.peek("q-join")) == 1
 
 
+def test_a_commit_that_could_not_be_read_back_is_found_to_be_ours_and_its_successor_sent(submitted, actor):
+    failing = []
+
+    def cut_after_the_commit(site, do):
+        if failing and len(failing) < 25 and site.startswith("firestore"):
+            failing.append(site)
+            raise grpc_error("UNAVAILABLE", "no network")
+        answer = do()
+        if site == "firestore.Commit" and not failing and submitted.task(TASK).status is TaskStatus.COMPLETED:
+            failing.append(site)
+            raise grpc_error("DEADLINE_EXCEEDED", "the answer was lost")
+        return answer
+
+    submitted.io = cut_after_the_commit
+    assert actor().poll("edit") == [Outcome.COMPLETED]
+    assert len(failing) == 25
+    assert [message.receive_count for message in submitted.sqs.peek("q-join")] == [0]
+    assert submitted.sqs.peek("q-edit") == []
+
+
 def test_contention_that_outlasts_the_retries_is_tried_again_and_is_no_failure(submitted, actor):
     aborted = []
 

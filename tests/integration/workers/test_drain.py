@@ -117,6 +117,18 @@ def test_under_a_stopped_job_a_drained_task_goes_back_to_its_job(submitted, drai
     assert submitted.sqs.peek("q-edit") == []
 
 
+def test_a_step_with_a_recovery_of_its_own_is_not_reset(world, actor):
+    world.submit("k", "last", {})
+
+    def work(context):
+        worker.process.flights.ask_all_to_stop(Stop.DRAIN)
+        context.checkpoint()
+
+    worker = actor(edit=writes(b"x", work))
+    assert worker.poll("deliver") == [Outcome.ABANDONED]
+    assert world.task("k.deliver").status is TaskStatus.RUNNING
+
+
 def test_a_store_that_cannot_be_reached_does_not_block_the_exit(submitted, drained):
     def away(site, do):
         if site.startswith("firestore"):

@@ -203,6 +203,13 @@ def test_a_bad_setting_is_one_sentence_that_names_it(environment, monkeypatch, c
     assert name in said[0]
 
 
+def test_a_heartbeat_above_half_of_the_window_is_warned_about(environment, monkeypatch, capsys):
+    monkeypatch.setenv("SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS", "200000")
+    monkeypatch.setenv("WORKER_STEPS", "paint")
+    assert main([]) == 1
+    assert "above half of the window" in capsys.readouterr().err
+
+
 def test_a_handler_that_cannot_be_imported_is_named(environment, monkeypatch, capsys, tmp_path):
     broken = STEP.format(name="image_edit", queue="q").replace("steps.images", "steps.nowhere")
     (tmp_path / "pipeline.toml").write_text(broken + '[kinds.one]\nchain = ["image_edit"]\n')

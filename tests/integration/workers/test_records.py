@@ -77,11 +77,11 @@ def test_a_workers_record_is_whole_after_every_write(world):
     record = world.look.document("workers/w")
     liveness.start()
     world.runtime.sleep(60)
-    liveness.beat(3)
+    liveness.beat(3, {"dropped": 1})
     found = read(WorkerRecord, record.get())
     assert (found.in_flight, found.heartbeat_at - found.started_at) == (3, timedelta(seconds=60))
     record.delete()
-    liveness.beat(2)
+    liveness.beat(2, {})
     assert read(WorkerRecord, record.get()).started_at == found.started_at
     liveness.stop("SIGTERM", 0)
     stopped = read(WorkerRecord, record.get())
