@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import Any, cast
 
 from google.cloud import firestore
 
@@ -25,6 +23,7 @@ from mos.missions.reaper import Reaper
 from mos.runtime import Runtime, SystemRuntime
 from mos.settings import Settings, read_settings
 from mos.store.gateway import Gateway
+from mos.workers.handlers import load_handler
 
 
 def load_pipeline(settings: Settings) -> Pipeline:
@@ -129,20 +128,4 @@ def check_handlers(pipeline: Pipeline) -> None:
     """
     for step in pipeline.steps.values():
         if step.handler is not None:
-            load_handler(step.name, step.handler)
-
-
-def load_handler(step: str, handler: str) -> Callable[..., Any]:
-    """The callable that `module:name` names.
-
-    Raises:
-        SettingsError: there is none.
-    """
-    module, _, name = handler.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(f"step {step}: the handler {handler} cannot be imported: {error}") from error
-    if not callable(found):
-        raise SettingsError(f"step {step}: the handler {handler} is not callable")
-    return cast("Callable[..., Any]", found)
+            load_handler(step)
