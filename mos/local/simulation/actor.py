@@ -8,6 +8,7 @@ from typing import Any
 
 from mos.local.simulation.runtime import Timer
 from mos.local.simulation.world import World
+from mos.runtime import Runtime
 from mos.settings import Settings
 from mos.workers.build import Parts, build_process
 from mos.workers.context import Handler, StepContext, StepOutput
@@ -16,9 +17,20 @@ from mos.workers.outcomes import Outcome
 
 
 class Actor:
-    """One worker process without its loops: `poll` receives from a queue once and handles what came."""
+    """One worker process without its loops: `poll` receives from a queue once and handles what came.
 
-    def __init__(self, world: World, handlers: Mapping[str, Handler], scratch: Path, **settings: Any) -> None:
+    `runtime` is the world's, unless several actors run in threads of their own.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        handlers: Mapping[str, Handler],
+        scratch: Path,
+        *,
+        runtime: Runtime | None = None,
+        **settings: Any,
+    ) -> None:
         self.world = world
         self.parts = Parts(
             settings=Settings(**{"scratch": scratch, "long_poll_seconds": 0, "concurrency": 10, **settings}),
@@ -26,9 +38,9 @@ class Actor:
             client=world.client,
             queues=world.queues,
             storage=world.storage,
-            runtime=world.runtime,
+            runtime=runtime or world.runtime,
             handlers=handlers,
-            worker_id=world.runtime.new_id(),
+            worker_id=(runtime or world.runtime).new_id(),
         )
         self.process = build_process(self.parts)
         self.outcomes: list[Outcome] = []

@@ -35,6 +35,9 @@ running_ttl_seconds = 720
 pickup_ttl_seconds = 600
 rerunnable = false
 
+[kinds.single]
+chain = ["edit"]
+
 [kinds.last]
 finish = ["deliver"]
 
@@ -53,9 +56,14 @@ def _quiet():
     logs.configure("test", stream=io.StringIO())
 
 
-@pytest.fixture(params=["optimistic"])
-def world(request):
-    with World(Policy(pipeline=parse_pipeline(PIPELINE)), locking=request.param).entered() as entered:
+@pytest.fixture
+def pipeline_text():
+    return PIPELINE
+
+
+@pytest.fixture
+def world():
+    with World(Policy(pipeline=parse_pipeline(PIPELINE))).entered() as entered:
         yield entered
 
 

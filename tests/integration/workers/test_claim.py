@@ -76,6 +76,18 @@ def test_a_terminal_task_is_never_run_again_race_8(submitted, actor, status):
     assert submitted.task(TASK) == before
 
 
+def test_what_people_redrive_from_the_dead_letters_resurrects_nothing_race_18(submitted, actor):
+    old = only_message(submitted).body
+    worker = actor()
+    worker.poll("edit")
+    worker.poll("join")
+    done = submitted.tasks()
+    submitted.queues.send("q-edit", old, attributes={})
+    assert worker.poll("edit") == [Outcome.DROPPED]
+    assert submitted.tasks() == done
+    assert submitted.sqs.peek("q-join") == []
+
+
 def test_a_message_of_an_older_attempt_is_deleted(submitted, actor):
     submitted.patch(TASK, attempt=1)
     assert actor().poll("edit") == [Outcome.DROPPED]

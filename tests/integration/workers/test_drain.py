@@ -1,6 +1,7 @@
 """Drain-reset (§2.2): join the work, then the state, then the message."""
 
 import pytest
+from google.cloud.firestore import DELETE_FIELD
 
 from mos.domain.model import TaskStatus
 from mos.local.aws.sqs_model import Fault, Kind, Operation
@@ -87,6 +88,14 @@ def test_a_drain_after_completion_changes_nothing_race_6(submitted, actor):
     worker = actor()
     submitted.io = late
     assert worker.poll("edit") == [Outcome.COMPLETED]
+    assert submitted.task(TASK).status is TaskStatus.COMPLETED
+
+
+def test_a_drain_reset_never_takes_a_completed_task_back_race_6(submitted, drained):
+    def completed_elsewhere():
+        submitted.patch(TASK, status="completed", outputKey="results/theirs", lease=DELETE_FIELD)
+
+    assert drained(completed_elsewhere).poll("edit") == [Outcome.ABANDONED]
     assert submitted.task(TASK).status is TaskStatus.COMPLETED
 
 

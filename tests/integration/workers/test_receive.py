@@ -8,6 +8,7 @@ from mos.local.aws.sqs_model import Fault, Kind, Operation
 from mos.local.firestore.inprocess import grpc_error
 from mos.local.simulation.actor import writes
 from mos.workers.outcomes import Outcome
+from mos.workers.slots import Slots
 
 
 def test_never_more_than_the_free_places_are_received(world, actor):
@@ -120,3 +121,25 @@ def test_a_duplicate_delivery_to_the_same_worker_is_not_worked_on_twice(world, a
     worker.poll("edit")
     assert world.task("j.s.edit").executions == 1
     assert world.sqs.peek("q-edit") == []
+
+
+class Contended(Slots):
+    """Places that somebody else always waits for."""
+
+    contended = True
+
+
+@pytest.mark.parametrize(("slots", "seconds"), [(Slots, 20), (Contended, 2)])
+def test_a_long_poll_is_cut_short_while_another_queue_waits_for_a_place(world, actor, slots, seconds):
+    worker = actor()
+    receiver = worker.process.receivers[0]
+    object.__setattr__(receiver, "slots", slots(2, world.runtime))
+    object.__setattr__(receiver, "long_poll", 20)
+    began = world.runtime.monotonic()
+    receiver.poll()
+    assert world.runtime.monotonic() - began == seconds
+
+
+def test_places_are_split_between_the_queues_so_that_no_poll_holds_them_all(actor):
+    assert [receiver.share for receiver in actor(concurrency=10).process.receivers] == [3, 3, 3]
+    assert [receiver.share for receiver in actor(concurrency=2).process.receivers] == [1, 1, 1]
