@@ -12,6 +12,10 @@ from mos.local.supervisor.ending import end_all
 
 SERVICE = "print('up', flush=True); import signal; signal.pause()"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SERVICE
+LAST_WORD = (
+    "import signal, sys\ndef bye(*_): open({path!r}, 'a').write({word!r} + ' '); sys.exit()\n"
+    "signal.signal(signal.SIGTERM, bye); print('up', flush=True)\nwhile True: signal.pause()"
+)
 
 
 def test_a_part_that_dies_is_started_again(part, state_dir, eventually):
@@ -52,20 +56,28 @@ def test_a_part_that_ignores_the_request_is_killed_with_its_children(part, state
     assert gone(child_of(record))
 
 
-def test_a_frozen_part_is_ended_too(part, state_dir, gone):
-    with Supervisor([part()], state_dir) as supervisor:
-        pid = supervisor.status().part("service").pid
-        os.kill(pid, signal.SIGSTOP)
-    assert gone(pid)
+def test_a_frozen_part_is_woken_to_end_in_its_own_way(part, state_dir, tmp_path):
+    with Supervisor([part(program=LAST_WORD.format(path=str(tmp_path / "said"), word="bye"))], state_dir) as supervisor:
+        os.kill(supervisor.status().part("service").pid, signal.SIGSTOP)
+    assert (tmp_path / "said").read_text() == "bye "
+
+
+def test_an_orphan_in_a_parts_session_ends_though_it_lost_every_mark(part, state_dir, gone, child_of):
+    orphaning = "import os; os.system('env -i sleep 600 & echo child $!');" + SERVICE
+    with Supervisor([part(program=orphaning)], state_dir) as supervisor:
+        child = child_of(supervisor.status())
+        assert not gone(child)
+    assert gone(child)
 
 
 def test_dependants_end_before_what_they_depend_on(part, state_dir, tmp_path):
-    last_word = (
-        "import signal, sys\ndef bye(*_): open({path!r}, 'a').write({word!r} + ' '); sys.exit()\n"
-        "signal.signal(signal.SIGTERM, bye); print('up', flush=True)\nwhile True: signal.pause()"
-    )
-    words = {word: last_word.format(path=str(tmp_path / "order"), word=word) for word in ("base", "top")}
-    parts = [part("base", words["base"]), part("top", words["top"], depends_on=["base"])]
+    """The dependant takes its time: were both asked together, the other would be first."""
+    path = str(tmp_path / "order")
+    slow = LAST_WORD.replace("def bye(*_):", "def bye(*_): __import__('time').sleep(0.3);")
+    parts = [
+        part("base", LAST_WORD.format(path=path, word="base")),
+        part("top", slow.format(path=path, word="top"), depends_on=["base"]),
+    ]
     with Supervisor(parts, state_dir):
         pass
     assert (tmp_path / "order").read_text().split() == ["top", "base"]
