@@ -19,7 +19,7 @@ from mos.domain.explaining import Explanation
 from mos.domain.model import TERMINAL_JOBS, Job, JobStatus, TaskStatus
 from mos.local.submission import MissingFile, check_images, submit_images
 from mos.missions.cancel_job import cancel_job
-from mos.missions.explain import NoSuchJob, explain_job, job_and_tasks, job_timeline
+from mos.missions.explain import NoSuchJob, explain_job, job_timeline, view_job
 
 JobId = Annotated[str, typer.Argument(help="The job's id, as `mos submit` printed it.")]
 POLL_SECONDS = 1.0
@@ -89,11 +89,11 @@ def cancel(
     Example: mos cancel job-1a2b3c4d5e --why "customer withdrew" --yes
     """
     app = join(state_dir)
-    found, tasks, _ = _found(lambda: job_and_tasks(app.firestore, job))
+    view = _found(lambda: view_job(app.firestore, job))
     if not yes:
-        open_tasks = sum(not task.terminal for task in tasks)
+        open_tasks = sum(not task.terminal for task in view.tasks)
         Console().print(
-            f"{found.id} is {found.status}; {open_tasks} open tasks would be cancelled. Add --yes to do it."
+            f"{view.job.id} is {view.job.status}; {open_tasks} open tasks would be cancelled. Add --yes to do it."
         )
         return Exit.OK
     done = cancel_job(app.gateway("operator"), job, why=why)
@@ -107,11 +107,11 @@ def _follow(app: App, job_id: str, *, quiet: bool) -> Job:
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal) as progress:
         bar = progress.add_task(job_id, total=None)
         while True:
-            job, tasks, _ = job_and_tasks(app.firestore, job_id)
-            done = sum(task.status is TaskStatus.COMPLETED for task in tasks)
-            progress.update(bar, total=len(tasks), completed=done, description=f"{job_id} {job.status}")
-            if job.status in TERMINAL_JOBS:
-                return job
+            view = view_job(app.firestore, job_id)
+            done = sum(task.status is TaskStatus.COMPLETED for task in view.tasks)
+            progress.update(bar, total=len(view.tasks), completed=done, description=f"{job_id} {view.job.status}")
+            if view.job.status in TERMINAL_JOBS:
+                return view.job
             app.runtime.sleep(POLL_SECONDS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,10 @@ log = logs.logger(__name__)
 
 @dataclass(frozen=True)
 class Notifier:
-    """Sends notifications. `webhook` takes `{"text": …}` as Slack's incoming webhooks do."""
+    """Sends notifications. `webhook` takes `{"text": …}` as Slack's incoming webhooks do.
+
+    `&`, `<` and `>` are escaped as they ask, so that no error text can call a channel or set a link.
+    """
 
     webhook: str | None = None
 
@@ -31,11 +35,12 @@ class Notifier:
         if self.webhook is None:
             return
         lines = "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
+        message = html.escape(f"[{severity}] {text}\n{lines}", quote=False)
         try:
-            answer = httpx.post(self.webhook, json={"text": f"[{severity}] {text}\n{lines}"}, timeout=TIMEOUT)
+            answer = httpx.post(self.webhook, json={"text": message}, timeout=TIMEOUT)
             answer.raise_for_status()
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             raise ExternalServiceError(f"the webhook answered {status}", service="webhook", status=status) from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ExternalServiceError(f"the webhook did not answer: {error}", service="webhook") from error

@@ -10,6 +10,9 @@ from mos.domain.completion import enqueue
 from mos.domain.model import Job, JobStatus, Task, TaskStatus
 from mos.domain.transitions import By
 
+WITHOUT_SLOT = frozenset({"voice_training"})
+"""Kinds whose jobs hold no slot and are not held by `paused` (§2.5)."""
+
 
 def free_slots(*, processing: int, max_concurrent_jobs: int, paused: bool) -> int:
     """How many jobs may start now. Slots are the set of processing jobs, counted afresh (race 20)."""
@@ -43,8 +46,11 @@ def _open(tasks: tuple[Task, ...]) -> bool:
     return any(not task.terminal for task in tasks)
 
 
-def decide_cancellation(job: Job, tasks: Iterable[Task]) -> Commit:
-    """The commit that cancels what a cancelled job left open; a running task loses its lease."""
+def decide_cancellation(job: Job, tasks: Iterable[Task], *, look_again: datetime | None = None) -> Commit:
+    """The commit that cancels what a cancelled job left open; a running task loses its lease.
+
+    `look_again`: not all of its tasks could be read, so the job keeps its driver until then.
+    """
     open_tasks = [task for task in tasks if not task.terminal]
     return Commit(
         by=By.DISPATCH,
@@ -56,5 +62,5 @@ def decide_cancellation(job: Job, tasks: Iterable[Task]) -> Commit:
             )
             for task in open_tasks
         ),
-        jobs=(JobChange(job, job, "its tasks were cancelled", open_tasks=False),),
+        jobs=(JobChange(job, job, "its tasks were cancelled", check_at=look_again, open_tasks=look_again is not None),),
     )

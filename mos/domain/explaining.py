@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from mos.domain.dispatching import WITHOUT_SLOT
 from mos.domain.drivers import Done, Driver, People, Undriven, ViaJob, driver_of_job, driver_of_task
 from mos.domain.model import Job, JobStatus, Task, TaskStatus
 from mos.domain.policy import Policy
@@ -47,19 +48,43 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(job: Job, tasks: Iterable[Task], *, now: datetime, policy: Policy) -> Explanation:
-    """The first answer that fits: the job's own state, else its oldest open task."""
+def explain(
+    job: Job,
+    tasks: Iterable[Task],
+    *,
+    now: datetime,
+    policy: Policy,
+    paused: bool = False,
+    unreadable: Sequence[str] = (),
+) -> Explanation:
+    """The first answer that fits: the job's own state, else its oldest open task.
+
+    `unreadable` are paths of its tasks that do not validate: while nothing else moves, they hold it up.
+    """
     match job.status:
         case JobStatus.COMPLETED:
             return _of_job(job, "nothing", "all its tasks are completed", "nobody", "nothing is left to do", "–")
+        case JobStatus.PENDING if unreadable:
+            return _broken(job, unreadable)
         case JobStatus.PENDING:
-            return _of_job(
-                job, "the job", "it waits for a free slot", "dispatch", "it starts, oldest first", "next tick"
-            )
+            return _pending(job, paused=paused)
         case JobStatus.CANCELLED | JobStatus.FAILED:
             return _ended(job, now, policy)
         case JobStatus.PROCESSING:
-            return _processing(job, list(tasks), now, policy)
+            return _processing(job, list(tasks), now, policy, unreadable)
+
+
+def _pending(job: Job, *, paused: bool) -> Explanation:
+    if paused and job.kind not in WITHOUT_SLOT:
+        state, what, when = "production is paused", "it starts when config/production says so", "when somebody resumes"
+        return _of_job(job, "the job", state, "a person", what, when)
+    return _of_job(job, "the job", "it waits for a free slot", "dispatch", "it starts, oldest first", "next tick")
+
+
+def _broken(job: Job, unreadable: Sequence[str]) -> Explanation:
+    state = f"{len(unreadable)} of its documents cannot be read"
+    what = "mend the document; the finding UNREADABLE_RECORD says what is wrong"
+    return _of_job(job, unreadable[0], state, "a person", what, "when somebody acts", 5)
 
 
 def _ended(job: Job, now: datetime, policy: Policy) -> Explanation:
@@ -75,8 +100,10 @@ def _ended(job: Job, now: datetime, policy: Policy) -> Explanation:
     return _of_job(job, item, state, "nobody", "nothing is left to do", "–")
 
 
-def _processing(job: Job, tasks: list[Task], now: datetime, policy: Policy) -> Explanation:
+def _processing(job: Job, tasks: list[Task], now: datetime, policy: Policy, unreadable: Sequence[str]) -> Explanation:
     active = [task for task in tasks if task.status in {TaskStatus.RUNNING, TaskStatus.QUEUED}]
+    if not active and unreadable:
+        return _broken(job, unreadable)
     if not active:
         waiting = sum(not task.terminal for task in tasks)
         driver = driver_of_job(job, policy, now=job.check_at or now)

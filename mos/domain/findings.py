@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -49,6 +50,8 @@ class Sighting:
     code: FindingCode
     subject: str
     evidence: dict[str, Any] = field(default_factory=dict)
+    until: datetime | None = None
+    """Nobody looks again before then, so that not seeing it earlier says nothing."""
 
     @property
     def id(self) -> str:
@@ -73,5 +76,6 @@ class Finding(Document):
     last_seen: Instant
     occurrences: int = 1
     closed_at: Instant | None = None
+    until: Instant | None = None
     seen_by: str = ""
     pass_id: str = ""

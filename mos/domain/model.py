@@ -74,12 +74,18 @@ OPEN_TASKS = frozenset(TaskStatus) - TERMINAL_TASKS
 TERMINAL_JOBS = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
 
 
+FIRST_YEAR, LAST_YEAR = 1970, 9000
+"""Outside of these a stamp is a mistake, and sums of it with a duration could not be held."""
+
+
 def _timestamp(value: Any) -> Any:
     """Texts, numbers and naive times are refused: nobody can say which unit or zone they meant."""
     if not isinstance(value, datetime):
         raise ValueError(f"a timestamp is needed, not {type(value).__name__}")  # noqa: TRY004 - pydantic wants it
     if value.tzinfo is None:
         raise ValueError("a time without a zone; write UTC timestamps")
+    if not FIRST_YEAR <= value.year < LAST_YEAR:
+        raise ValueError(f"a time between {FIRST_YEAR} and {LAST_YEAR} is needed, not one of the year {value.year}")
     return value
 
 

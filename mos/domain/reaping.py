@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from mos.domain import budgets
 from mos.domain.claims import OwnerState, lease_end
+from mos.domain.errors import SettingsError
 from mos.domain.findings import FindingCode, Sighting
 from mos.domain.model import Task, TaskStatus
 from mos.domain.policy import Policy
@@ -59,8 +60,8 @@ class ReaperObservations:
     dead_letters: Mapping[str, int] = field(default_factory=dict)
     workers_seen: bool = True
     """Whether any worker reported lately."""
-    unreadable: tuple[tuple[str, str], ...] = ()
-    """(path, validation message) of documents that could not be understood."""
+    unreadable: tuple[Sighting, ...] = ()
+    """Documents that could not be understood."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,16 @@ class ReaperLimits:
 
     max_acts: int = 50
     page: int = 300
+
+    def __post_init__(self) -> None:
+        """Refuse what would mean "all" or nothing at all by mistake.
+
+        Raises:
+            SettingsError: names the limit.
+        """
+        for name, value, least in (("max_acts", self.max_acts, 0), ("page", self.page, 1)):
+            if value < least:
+                raise SettingsError(f"{name} must be at least {least}, not {value}", details={"field": name})
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,7 @@ def decide_reaping(seen: ReaperObservations, *, now: datetime, limits: ReaperLim
     work = [act for act in ours if act.kind is not ReapKind.LEAVE]
     return ReaperPlan(
         acts=tuple(work[: limits.max_acts] + leaves),
-        sightings=(*_late(leaves, seen, now, policy), *_dead_letters(seen), *_unreadable(seen)),
+        sightings=(*_late(leaves, seen, now, policy), *_dead_letters(seen), *seen.unreadable),
         deferred=max(0, len(work) - limits.max_acts),
     )
 
@@ -103,16 +114,17 @@ def _running(task: Task, seen: ReaperObservations, now: datetime, policy: Policy
         return None
     ends = lease_end(task, policy)
     if _ownerless(task, policy):
-        return _no_such_step(task, ends + policy.timings.stalled_after, now)
+        return _no_such_step(task, ends, now, policy)
     owner = task.lease.owner if task.lease else ""
     announced = seen.owners.get(owner) is OwnerState.STOPPED
     if not announced and ends + policy.timings.lease_grace > now:
         until = ends + policy.timings.lease_grace
-        return ReapAct(ReapKind.LEAVE, task, "its lease is alive or within the grace", until)
+        return _leave(task, "its lease is alive or within the grace", until, now, policy)
     step = policy.step(task)
-    verdict = lost_or_late(seen.queues.get(step.queue), since=min(ends, now), pickup_ttl=step.pickup_ttl)
+    queue = seen.queues.get(step.queue)
+    verdict = lost_or_late(queue, since=min(ends, now), pickup_ttl=step.pickup_ttl)
     if isinstance(verdict, Late):
-        return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
+        return _leave_late(task, verdict, queue, now, policy)
     why = "its owner stopped" if announced else "its lease ended"
     if not budgets.may_execute(task):
         return ReapAct(ReapKind.STRAND, task, f"{why} after the last permitted execution", ends_as=TaskStatus.DEAD)
@@ -126,18 +138,19 @@ def _queued(task: Task, seen: ReaperObservations, now: datetime, policy: Policy)
         return None
     since = _sent(task)
     if _ownerless(task, policy):
-        return _no_such_step(task, since + policy.timings.stalled_after, now)
+        return _no_such_step(task, since, now, policy)
     if task.unsent:
         due = (task.queued_at or now) + policy.timings.unsent_grace
         if due > now:
-            return ReapAct(ReapKind.LEAVE, task, "its sender still has time", due)
+            return _leave(task, "its sender still has time", due, now, policy)
         return ReapAct(ReapKind.SEND, task, "queued but never sent")
     step = policy.step(task)
     if since + step.pickup_ttl > now:
-        return ReapAct(ReapKind.LEAVE, task, "within its pickup time", since + step.pickup_ttl)
-    verdict = lost_or_late(seen.queues.get(step.queue), since=since, pickup_ttl=step.pickup_ttl)
+        return _leave(task, "within its pickup time", since + step.pickup_ttl, now, policy)
+    queue = seen.queues.get(step.queue)
+    verdict = lost_or_late(queue, since=since, pickup_ttl=step.pickup_ttl)
     if isinstance(verdict, Late):
-        return ReapAct(ReapKind.LEAVE, task, f"late: {verdict.reason}", now + step.pickup_ttl / 2)
+        return _leave_late(task, verdict, queue, now, policy)
     if not budgets.may_resend(task):
         return ReapAct(ReapKind.STRAND, task, f"sent {task.resends + 1} times and never claimed")
     return ReapAct(ReapKind.RESEND, task, f"its message is lost: {verdict.reason}")
@@ -152,10 +165,25 @@ def _sent(task: Task) -> datetime:
     return max(since, task.send.at or since)
 
 
-def _mine(task: Task, policy: Policy, status: TaskStatus) -> bool:
-    """Never `render`, `deliver`, `pending` or `waiting`, whatever a document claims (§3.1)."""
+def _leave(task: Task, reason: str, until: datetime, now: datetime, policy: Policy) -> ReapAct:
+    """Look again at `until`: at the latest after as long as a job may stand still, whatever a stamp says."""
+    return ReapAct(ReapKind.LEAVE, task, reason, min(until, now + policy.timings.stalled_after))
+
+
+def _leave_late(task: Task, late: Late, queue: QueueState | None, now: datetime, policy: Policy) -> ReapAct:
+    """Half the pickup time; a queue that could not be read is asked again at the next tick."""
+    rest = policy.pickup(task) / 2 if queue is not None else policy.timings.unsent_grace
+    return _leave(task, f"late: {late.reason}", now + rest, now, policy)
+
+
+def owned(task: Task, policy: Policy) -> bool:
+    """Never `render` and `deliver`, whatever a document's `checkBy` claims (§3.1)."""
     step = policy.pipeline.steps.get(task.step_type)
-    return task.status is status and (_ownerless(task, policy) or (step is not None and step.rerunnable))
+    return _ownerless(task, policy) or (step is not None and step.rerunnable)
+
+
+def _mine(task: Task, policy: Policy, status: TaskStatus) -> bool:
+    return task.status is status and owned(task, policy)
 
 
 def _ownerless(task: Task, policy: Policy) -> bool:
@@ -164,31 +192,33 @@ def _ownerless(task: Task, policy: Policy) -> bool:
     return bool(policy.pipeline.steps) and (step is None or step.messages_only)
 
 
-def _no_such_step(task: Task, until: datetime, now: datetime) -> ReapAct:
+def _no_such_step(task: Task, since: datetime, now: datetime, policy: Policy) -> ReapAct:
     """A deployment may be under way whose pipeline knows the step: it gets as long as a job may stand still."""
     why = f"the pipeline has no step {task.step_type}"
+    until = since + policy.timings.stalled_after
     if until > now:
-        return ReapAct(ReapKind.LEAVE, task, why, until)
+        return _leave(task, why, until, now, policy)
     return ReapAct(ReapKind.STRAND, task, f"{why}: nobody will ever run it")
 
 
 def _late(leaves: list[ReapAct], seen: ReaperObservations, now: datetime, policy: Policy) -> list[Sighting]:
     late = [act for act in leaves if act.reason.startswith("late")]
     found = []
-    for name in sorted({policy.step(act.task).queue for act in late}):
-        tasks = [act.task for act in late if policy.step(act.task).queue == name]
-        queue = seen.queues.get(name)
-        oldest = min(task.queued_at or now for task in tasks)
+    for name in sorted({policy.step(act.task).queue for act in late} & seen.queues.keys()):
+        ours = [act for act in late if policy.step(act.task).queue == name]
+        queue = seen.queues[name]
+        oldest = min(act.task.queued_at or now for act in ours)
         evidence = {
-            "tasks": len(tasks),
-            "depth": queue.depth if queue else None,
-            "oldestSeconds": round((now - oldest).total_seconds()),
+            "tasks": len(ours),
+            "depth": queue.depth,
+            "oldestSeconds": max(0, round((now - oldest).total_seconds())),
         }
-        found.append(Sighting(FindingCode.BACKLOG, f"queues/{name}", evidence))
-        pickup = policy.step(tasks[0]).pickup_ttl
-        idle = queue is not None and (queue.last_claim is None or now - queue.last_claim > pickup)
+        until = max(act.until or now for act in ours)
+        found.append(Sighting(FindingCode.BACKLOG, f"queues/{name}", evidence, until))
+        pickup = policy.pickup(ours[0].task)
+        idle = queue.last_claim is None or now - queue.last_claim > pickup
         if idle and not seen.workers_seen:
-            found.append(Sighting(FindingCode.NO_WORKERS, f"queues/{name}", evidence))
+            found.append(Sighting(FindingCode.NO_WORKERS, f"queues/{name}", evidence, until))
     return found
 
 
@@ -198,7 +228,3 @@ def _dead_letters(seen: ReaperObservations) -> list[Sighting]:
         for queue, depth in sorted(seen.dead_letters.items())
         if depth > 0
     ]
-
-
-def _unreadable(seen: ReaperObservations) -> list[Sighting]:
-    return [Sighting(FindingCode.UNREADABLE_RECORD, path, {"problem": problem}) for path, problem in seen.unreadable]

@@ -38,7 +38,12 @@ def carry_out(
         ]
         for thread in threads:
             thread.join()
-    return [results[index] for index in range(len(acts))]
+    return [results.get(index) or _lost(describe(act)) for index, act in enumerate(acts)]
+
+
+def _lost(described: tuple[str, str, str]) -> ActResult:
+    """Its thread ended without a word."""
+    return ActResult(*described, Outcome.FAILED, "it was broken off")
 
 
 def _one(act: Act, perform: Perform[Act], describe: Describe[Act]) -> ActResult:

@@ -27,7 +27,9 @@ def cancel_job(gateway: Gateway, job_id: str, *, why: str) -> Committed[Job]:
             return None, job
         if job.status is JobStatus.COMPLETED:
             raise PipelineStateError(f"job {job_id} is completed; there is nothing to cancel")
-        tasks = tuple(back_to_pending(task, why) for task in reader.query(queued_of_job(job_id), Task))
+        # One that cannot be read keeps nobody from cancelling: dispatch reports it.
+        queued = reader.query(queued_of_job(job_id), Task, unreadable=[])
+        tasks = tuple(back_to_pending(task, why) for task in queued)
         after = _cancelled(job, reader)
         change = JobChange(job, after, why)
         return Commit(

@@ -5,69 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from google.cloud import firestore
 
 from mos.clients.sqs import Queues
-from mos.domain.changes import Commit
-from mos.domain.dispatching import decide_cancellation, decide_start, free_slots
-from mos.domain.errors import AppError, ConflictError
-from mos.domain.findings import FindingCode, Sighting
-from mos.domain.model import Job, JobStatus, Task
+from mos.domain.dispatching import WITHOUT_SLOT, free_slots
+from mos.domain.findings import Sighting
+from mos.domain.model import Job, JobStatus
 from mos.domain.policy import Policy
 from mos.domain.transitions import By
 from mos.missions.acting import carry_out
 from mos.missions.base import ActResult, Outcome, Passes, Report
-from mos.missions.observing import read_all
+from mos.missions.dispatch_acts import DispatchAct, DispatchActs, DispatchKind, describe
+from mos.missions.heartbeats import Heart
+from mos.missions.observing import Found, find, read_all, unreadable
 from mos.missions.sending import Sender
 from mos.runtime import Runtime
-from mos.store.config import DISPATCH, PRODUCTION, Production, parse_production, read_production, take_epoch
-from mos.store.documents import UnreadableRecord, read
+from mos.store.config import Production, read_production, take_epoch
 from mos.store.findings import report as report_findings
-from mos.store.gateway import Gateway, Reader
-from mos.store.missions import read_heartbeats, stamp_finished, stamp_started
-from mos.store.queries import Query, jobs_due, pending_jobs, processing_jobs, tasks_of_job
+from mos.store.gateway import Gateway
+from mos.store.queries import Query, jobs_due, pending_jobs, pending_jobs_of, processing_jobs
 
 NAME = "dispatch"
-WITHOUT_SLOT = frozenset({"voice_training"})
-"""Kinds whose jobs hold no slot and are not held by `paused` (§2.5)."""
 MAX_CANCELLED = 50
-
-
-class DispatchKind(StrEnum):
-    """What is to be done with one job."""
-
-    START = "start"
-    CANCEL = "cancel"
-
-
-@dataclass(frozen=True)
-class DispatchAct:
-    """One act on one job."""
-
-    kind: DispatchKind
-    job: Job
-    reason: str
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One tick's observations. Lists are bounded; `processing` is the set of jobs that hold a slot."""
+    """One tick's observations. Lists are bounded; `processing` is the number of jobs that hold a slot."""
 
     production: Production
     cancelled: tuple[Job, ...]
+    free_of_slots: tuple[Job, ...]
+    """Pending jobs of a kind that needs no slot."""
     pending: tuple[Job, ...]
     processing: int
     unreadable: tuple[Sighting, ...]
+    whole: bool = True
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Cancellations, then starts, oldest first."""
+    """Cancellations, then starts, oldest first. `spare`: whose turn it is when one of them cannot be started."""
 
     acts: tuple[DispatchAct, ...]
     seen: Seen
+    spare: tuple[DispatchAct, ...] = ()
 
     def rows(self) -> list[dict[str, str]]:
         """The plan as a table."""
@@ -87,32 +70,42 @@ class Dispatch:
     max_starts: int = 50
     name: str = NAME
     passes: Passes = field(default_factory=Passes)
+    set_aside: list[Sighting] = field(default_factory=list)
+    """What the acts found that no retry can mend."""
+
+    @property
+    def heart(self) -> Heart:
+        """This run's heartbeat."""
+        return Heart(self.client, self.name, self.run_id, self.passes)
 
     def superseded(self, scheduled: datetime) -> bool:
         """Another run started after this one was due."""
-        beat = read_heartbeats(self.client).get(self.name)
-        if beat is None or beat.last_started_at is None or beat.started_run == self.run_id:
-            return False
-        return beat.last_started_at > scheduled
+        return self.heart.superseded(scheduled)
 
     def started(self) -> None:
         """Stamp the heartbeat."""
-        stamp_started(self.client, self.name, self.run_id)
+        self.heart.started()
 
     def observe(self) -> Seen:
         """The configuration, cancelled and pending jobs, and how many slots are held."""
         production = read_production(self.client)
-        unreadable: list[Sighting] = []
         due = jobs_due(By.DISPATCH, JobStatus.CANCELLED, production.now, MAX_CANCELLED)
-        none: list[Job] = []
-        pending = none
-        cancelled = self.passes.attempt("cancelled jobs", lambda: self._jobs(due, unreadable), none)
-        processing = 0
+        cancelled = self._jobs("cancelled jobs", due)
+        free = self._jobs("jobs without slot", pending_jobs_of(WITHOUT_SLOT, self.max_starts))
+        waiting: Found[Job] = Found()
         if not production.paused:
-            waiting = pending_jobs(self.max_starts)
-            pending = self.passes.attempt("pending jobs", lambda: self._jobs(waiting, unreadable), none)
-            processing = self._processing() if pending else 0
-        return Seen(production, tuple(cancelled), tuple(pending), processing, tuple(unreadable))
+            waiting = self._jobs("pending jobs", pending_jobs(self.max_starts))
+        pending = tuple(job for job in waiting.documents if job.kind not in WITHOUT_SLOT)
+        broken = [unreadable(production.problem)] if production.problem is not None else []
+        return Seen(
+            production,
+            cancelled.documents,
+            free.documents,
+            pending,
+            self._processing() if pending else 0,
+            (*broken, *cancelled.unreadable, *free.unreadable, *waiting.unreadable),
+            whole=not (cancelled.more or free.more or waiting.more),
+        )
 
     def decide(self, observed: Seen) -> Plan:
         """Which jobs are cancelled and which start."""
@@ -123,97 +116,72 @@ class Dispatch:
             paused=production.paused,
         )
         acts = [DispatchAct(DispatchKind.CANCEL, job, "the job was cancelled") for job in observed.cancelled]
-        starting = observed.pending[: min(free, self.max_starts)]
-        acts += [DispatchAct(DispatchKind.START, job, "the oldest job for a free slot") for job in starting]
-        return Plan(tuple(acts), observed)
+        acts += [DispatchAct(DispatchKind.START, job, "its kind needs no slot") for job in observed.free_of_slots]
+        starts = [DispatchAct(DispatchKind.START, job, "the oldest job for a free slot") for job in observed.pending]
+        return Plan((*acts, *starts[:free]), observed, spare=tuple(starts[free:]) if free else ())
 
     def act(self, plan: Plan) -> Sequence[ActResult]:
         """One transaction for each job, in order; then its messages."""
         cancels = [act for act in plan.acts if act.kind is DispatchKind.CANCEL]
         starts = [act for act in plan.acts if act.kind is DispatchKind.START]
-        results = carry_out(cancels, self._cancel, _describe, self.runtime, width=1)
-        if not starts:
-            return results
-        epoch = self.passes.attempt("epoch", lambda: take_epoch(self.client, self.runtime), None)
+        results = carry_out(cancels, self._acts(plan, epoch=None).perform, describe, self.runtime, width=1)
+        none: int | None = None
+        epoch = self.passes.attempt("epoch", lambda: take_epoch(self.client, self.runtime), none) if starts else None
         if epoch is None:
             return results
-        # Counted afresh under our epoch: an earlier run can start nothing from here on.
-        free = plan.seen.production.max_concurrent_jobs - self.passes.attempt("slots", self._processing, 10**9)
-        return results + carry_out(
-            starts[: max(0, free)], lambda act: self._start(act, epoch), _describe, self.runtime, width=1
-        )
+        acts = self._acts(plan, epoch)
+        free = [act for act in starts if act.job.kind in WITHOUT_SLOT]
+        results += carry_out(free, acts.perform, describe, self.runtime, width=1)
+        return results + self._start([act for act in (*starts, *plan.spare) if act not in free], acts, plan)
 
     def report(self, plan: Plan, results: Sequence[ActResult]) -> Report:
         """Findings, then the heartbeat."""
-        now, complete = plan.seen.production.now, not self.passes.failed
-        self.passes.attempt(
-            "findings",
-            lambda: report_findings(
-                self.client,
-                plan.seen.unreadable,
-                seen_by=self.name,
-                pass_id=self.run_id,
-                now=now,
-                complete=complete,
-            ),
-            0,
+        now, complete = plan.seen.production.now, plan.seen.whole and not self.passes.failed
+        sightings = [*plan.seen.unreadable, *self.set_aside]
+        self.passes.attempt("findings", lambda: self._report(sightings, now, complete=complete), 0)
+        notes = ["paused: nothing that needs a slot was started"] if plan.seen.production.paused else []
+        notes += [f"{sighting.code} {sighting.subject}" for sighting in sightings]
+        return self.heart.finished(results, notes)
+
+    def _start(self, starts: Sequence[DispatchAct], acts: DispatchActs, plan: Plan) -> list[ActResult]:
+        """Oldest first until the slots are taken: one that cannot be started leaves its slot to the next."""
+        if not starts:
+            return []
+        # Counted afresh under our epoch: an earlier run can start nothing from here on.
+        free = plan.seen.production.max_concurrent_jobs - self._processing()
+        results: list[ActResult] = []
+        for act in starts:
+            if sum(result.outcome is not Outcome.FAILED for result in results) >= free:
+                break
+            results += carry_out([act], acts.perform, describe, self.runtime, width=1)
+        return results
+
+    def _acts(self, plan: Plan, epoch: int | None) -> DispatchActs:
+        return DispatchActs(
+            gateway=self.gateway,
+            sender=Sender(queues=self.queues, gateway=self.gateway, policy=self.policy, by=By.DISPATCH),
+            policy=self.policy,
+            set_aside=self.set_aside,
+            epoch=epoch,
+            look_again=plan.seen.production.now + self.policy.timings.stalled_after,
         )
-        notes = ["paused: nothing was started"] if plan.seen.production.paused else []
-        notes += [f"pass failed: {name}: {problem}" for name, problem in self.passes.failed.items()]
-        report = Report(self.name, tuple(results), tuple(notes), tuple(self.passes.failed))
-        stamp_finished(self.client, self.name, self.run_id, report.summary)
-        return report
-
-    def _start(self, act: DispatchAct, epoch: int) -> ActResult:
-        queued = self.gateway.transact(lambda reader: self._started(reader, act.job, epoch)).value
-        sender = Sender(queues=self.queues, gateway=self.gateway, policy=self.policy, by=By.DISPATCH)
-        unsent = 0
-        for task in queued:
-            try:
-                sender.send(task)
-            except AppError:
-                unsent += 1  # the outbox says so, and the task's mission sends it
-        detail = f"{len(queued)} tasks queued" + (f", {unsent} left to the reaper to send" if unsent else "")
-        return ActResult(str(act.kind), act.job.id, act.reason, Outcome.DONE, detail)
-
-    def _started(self, reader: Reader, seen: Job, epoch: int) -> tuple[Commit, list[Task]]:
-        job = reader.job(seen.id)
-        if job is None or job.status is not JobStatus.PENDING:
-            raise ConflictError(f"it is {job.status if job else 'gone'} now")
-        if (reader.raw(DISPATCH) or {}).get("epoch") != epoch:
-            raise ConflictError("a newer run of dispatch has taken over")
-        paused, _ = parse_production(reader.raw(PRODUCTION) or {})
-        if paused:
-            raise ConflictError("production was paused meanwhile")
-        commit = decide_start(job, reader.query(tasks_of_job(job.id), Task), now=reader.now)
-        return commit, [change.after for change in commit.tasks]
-
-    def _cancel(self, act: DispatchAct) -> ActResult:
-        def body(reader: Reader) -> tuple[Commit, int]:
-            job = reader.job(act.job.id)
-            if job is None or job.status is not JobStatus.CANCELLED:
-                raise ConflictError(f"it is {job.status if job else 'gone'} now")
-            commit = decide_cancellation(job, reader.query(tasks_of_job(job.id), Task))
-            return commit, len(commit.tasks)
-
-        count = self.gateway.transact(body).value
-        return ActResult(str(act.kind), act.job.id, act.reason, Outcome.DONE, f"{count} tasks cancelled")
 
     def _processing(self) -> int:
-        kinds = [kind for kind in self.policy.pipeline.kinds if kind not in WITHOUT_SLOT]
-        return len(read_all(self.client, processing_jobs(kinds)))
+        """The jobs that hold a slot; more than there can be where nobody could say."""
+        return self.passes.attempt("slots", self._count, 10**9)
 
-    def _jobs(self, query: Query, unreadable: list[Sighting]) -> list[Job]:
-        jobs = []
-        for snapshot in read_all(self.client, query):
-            try:
-                job = read(Job, snapshot)
-            except UnreadableRecord as error:
-                unreadable.append(Sighting(FindingCode.UNREADABLE_RECORD, error.path, {"problem": error.problem}))
-                continue
-            jobs += [job] if job is not None else []
-        return jobs
+    def _count(self) -> int:
+        found = read_all(self.client, processing_jobs())
+        return sum((snapshot.to_dict() or {}).get("kind") not in WITHOUT_SLOT for snapshot in found)
 
+    def _jobs(self, name: str, query: Query) -> Found[Job]:
+        none: Found[Job] = Found()
+        found = self.passes.attempt(name, lambda: find(self.client, query, Job), none)
+        if found.hidden:
+            self.passes.failed[name] = "too many documents that cannot be used hide what stands behind them; mend them"
+        return found
 
-def _describe(act: DispatchAct) -> tuple[str, str, str]:
-    return str(act.kind), act.job.id, act.reason
+    def _report(self, sightings: Sequence[Sighting], now: datetime, *, complete: bool) -> int:
+        return report_findings(
+            self.client, sightings, seen_by=self.name, pass_id=self.run_id, now=now, complete=complete
+        )

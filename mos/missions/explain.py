@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,10 +12,12 @@ from google.cloud import firestore
 
 from mos.domain.errors import StateStoreError, ValidationError
 from mos.domain.explaining import Explanation, explain
+from mos.domain.messages import ID_PATTERN
 from mos.domain.model import Job, Task
 from mos.domain.policy import Policy
 from mos.missions.observing import read_all
-from mos.store.documents import read
+from mos.store.config import read_production
+from mos.store.documents import UnreadableRecord, read
 from mos.store.queries import events_of_job, log_of_correlation, tasks_of_job
 
 
@@ -23,15 +27,25 @@ class NoSuchJob(ValidationError):
     default_code = "no_such_job"
 
 
-def job_and_tasks(client: firestore.Client, job_id: str) -> tuple[Job, list[Task], datetime]:
-    """A job, its tasks, and the store's time of the read.
+@dataclass(frozen=True)
+class JobView:
+    """A job with its tasks at one time of the store. `unreadable`: paths of tasks that do not validate."""
+
+    job: Job
+    tasks: tuple[Task, ...]
+    unreadable: tuple[str, ...]
+    now: datetime
+
+
+def view_job(client: firestore.Client, job_id: str) -> JobView:
+    """A job and its tasks; one that cannot be read hides none of the others.
 
     Raises:
         NoSuchJob: there is none.
         StateStoreError: the store could not be asked.
-        UnreadableRecord: a document does not validate.
+        UnreadableRecord: the job itself does not validate.
     """
-    if not job_id or "/" in job_id:
+    if not re.fullmatch(ID_PATTERN, job_id):
         raise NoSuchJob(f"{job_id!r} is not a job id")
     try:
         snapshot = client.collection("jobs").document(job_id).get()
@@ -40,8 +54,16 @@ def job_and_tasks(client: firestore.Client, job_id: str) -> tuple[Job, list[Task
     job = read(Job, snapshot)
     if job is None:
         raise NoSuchJob(f"there is no job {job_id}; `mos submit` prints the id of a new one")
-    tasks = [read(Task, one) for one in read_all(client, tasks_of_job(job_id))]
-    return job, [task for task in tasks if task is not None], snapshot.read_time
+    tasks: list[Task] = []
+    broken: list[str] = []
+    for one in read_all(client, tasks_of_job(job_id)):
+        try:
+            task = read(Task, one)
+        except UnreadableRecord as error:
+            broken.append(error.path)
+        else:
+            tasks += [task] if task is not None else []
+    return JobView(job, tuple(tasks), tuple(broken), snapshot.read_time)
 
 
 def explain_job(client: firestore.Client, policy: Policy, job_id: str) -> Explanation:
@@ -51,8 +73,9 @@ def explain_job(client: firestore.Client, policy: Policy, job_id: str) -> Explan
         NoSuchJob: there is none.
         StateStoreError: the store could not be asked.
     """
-    job, tasks, now = job_and_tasks(client, job_id)
-    return explain(job, tasks, now=now, policy=policy)
+    view = view_job(client, job_id)
+    paused = read_production(client).paused
+    return explain(view.job, view.tasks, now=view.now, policy=policy, paused=paused, unreadable=view.unreadable)
 
 
 def job_timeline(client: firestore.Client, job_id: str) -> list[dict[str, str]]:
@@ -62,8 +85,9 @@ def job_timeline(client: firestore.Client, job_id: str) -> list[dict[str, str]]:
         NoSuchJob: there is none.
         StateStoreError: the store could not be asked.
     """
-    job, tasks, _ = job_and_tasks(client, job_id)
-    paths = {f"jobs/{job.id}", *(f"tasks/{task.id}" for task in tasks)}
+    view = view_job(client, job_id)
+    job = view.job
+    paths = {f"jobs/{job.id}", *view.unreadable, *(f"tasks/{task.id}" for task in view.tasks)}
     rows: list[dict[str, str]] = []
     for snapshot in read_all(client, log_of_correlation(job.correlation_id)):
         rows += _of_entry(snapshot.to_dict() or {}, paths)

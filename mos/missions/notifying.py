@@ -9,35 +9,40 @@ from google.api_core import exceptions as google
 from google.cloud import firestore
 
 from mos.clients.notifier import Notifier
-from mos.domain.errors import AppError, StateStoreError
+from mos.domain.errors import StateStoreError
+from mos.missions.acting import carry_out
 from mos.missions.base import ActResult, Outcome
 from mos.missions.observing import read_all
+from mos.runtime import Runtime
 from mos.store.queries import unsent_notifications
 
+Entry = firestore.DocumentSnapshot[Any]
 
-def send_notifications(client: firestore.Client, notifier: Notifier, now: datetime) -> list[ActResult]:
+
+def send_notifications(
+    client: firestore.Client, notifier: Notifier, now: datetime, runtime: Runtime
+) -> list[ActResult]:
     """Send what waits; what could not be sent stays for the next tick.
 
     Raises:
         StateStoreError: the outbox cannot be read.
     """
-    return [_send(notifier, snapshot) for snapshot in read_all(client, unsent_notifications(now))]
+    entries = read_all(client, unsent_notifications(now))
+    return carry_out(entries, lambda entry: _send(notifier, entry), _describe, runtime, width=1)
 
 
-def _send(notifier: Notifier, snapshot: firestore.DocumentSnapshot) -> ActResult:  # type: ignore[type-arg]
-    fields: dict[str, Any] = snapshot.to_dict() or {}
-    text = f"job {fields.get('jobId')} failed: {fields.get('class')} ({fields.get('code')})"
+def _describe(entry: Entry) -> tuple[str, str, str]:
+    fields = entry.to_dict() or {}
+    return "notify", entry.id, f"job {fields.get('jobId')} failed: {fields.get('class')} ({fields.get('code')})"
+
+
+def _send(notifier: Notifier, entry: Entry) -> ActResult:
+    kind, subject, text = _describe(entry)
+    fields = entry.to_dict() or {}
+    facts = {name: fields.get(name) for name in ("jobId", "message", "correlationId")}
+    notifier.notify(severity=str(fields.get("severity", "warning")), text=text, facts=facts)
     try:
-        facts = {name: fields.get(name) for name in ("jobId", "message", "correlationId")}
-        notifier.notify(severity=str(fields.get("severity", "warning")), text=text, facts=facts)
-        _mark(snapshot)
-    except AppError as error:
-        return ActResult("notify", snapshot.id, text, Outcome.FAILED, error.message)
-    return ActResult("notify", snapshot.id, text, Outcome.DONE)
-
-
-def _mark(snapshot: firestore.DocumentSnapshot) -> None:  # type: ignore[type-arg]
-    try:
-        snapshot.reference.update({"send.state": "sent", "send.at": firestore.SERVER_TIMESTAMP})
+        entry.reference.update({"send.state": "sent", "send.at": firestore.SERVER_TIMESTAMP})
     except (google.GoogleAPICallError, google.RetryError) as error:
-        raise StateStoreError(f"sent, but {snapshot.id} could not be marked: {error}") from error
+        raise StateStoreError(f"sent, but {subject} could not be marked; it is sent again: {error}") from error
+    return ActResult(kind, subject, text, Outcome.DONE)

@@ -2,74 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Generic
 
 from google.api_core import exceptions as google
 from google.cloud import firestore
 
 from mos.domain.errors import StateStoreError
-from mos.domain.model import Task, TaskStatus
-from mos.domain.transitions import By
-from mos.store.documents import UnreadableRecord, read
-from mos.store.queries import Query, tasks_due
-from mos.store.rearming import SeenTask
+from mos.domain.findings import FindingCode, Sighting
+from mos.store.documents import D, UnreadableRecord, read
+from mos.store.queries import Query
 
 MAX_PAGES = 10
+Snapshot = firestore.DocumentSnapshot[Any]
+
+
+@dataclass(frozen=True)
+class Stored(Generic[D]):
+    """A document with the time of its last write, which fences what rests on it."""
+
+    document: D
+    update_time: datetime
 
 
 @dataclass
-class Due:
-    """The due tasks of one status, and the documents that could not be read."""
+class Found(Generic[D]):
+    """What a query gave: the documents, and those that could not be understood."""
 
-    seen: list[SeenTask] = field(default_factory=list)
-    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    stored: list[Stored[D]] = field(default_factory=list)
+    unreadable: list[Sighting] = field(default_factory=list)
+    more: bool = False
+    """There is more of it than was asked for."""
+    hidden: bool = False
+    """The pages were used up by documents that cannot be used; others may stand behind them."""
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
-        return tuple(seen.task for seen in self.seen)
+    def documents(self) -> tuple[D, ...]:
+        return tuple(one.document for one in self.stored)
 
 
-def due_tasks(client: firestore.Client, by: By, status: TaskStatus, now: datetime, page: int) -> Due:
-    """Up to `page` readable tasks, oldest first.
+def unreadable(error: UnreadableRecord) -> Sighting:
+    """A document that does not validate, as people see it."""
+    return Sighting(FindingCode.UNREADABLE_RECORD, error.path, {"problem": error.problem})
+
+
+def find(
+    client: firestore.Client,
+    query: Query,
+    kind: type[D],
+    *,
+    refuse: Callable[[D], str | None] = lambda _: None,
+) -> Found[D]:
+    """Up to the query's limit of documents that can be used, in its order; others are passed over and listed.
+
+    `refuse` says why a document is not the asker's, if so: that is listed like one that cannot be read.
 
     Raises:
         StateStoreError: the store could not be asked.
     """
-    due = Due()
-    query: firestore.Query = tasks_due(by, status, now, page).on(client)
-    for _ in range(MAX_PAGES):
-        snapshots = _page(query)
-        for snapshot in snapshots:
-            _take(snapshot, due)
-        if len(snapshots) < page or len(due.seen) >= page:
+    found: Found[D] = Found()
+    limit = query.limit or 0
+    pages = 0
+    for page in _pages(client, query):
+        pages += 1
+        for snapshot in page:
+            _take(snapshot, kind, refuse, found)
+        found.more = len(page) >= limit
+        if not found.more or len(found.stored) >= limit:
             break
-        query = tasks_due(by, status, now, page).on(client).start_after(snapshots[-1])
-    del due.seen[page:]
-    return due
+    found.hidden = pages == MAX_PAGES and found.more and len(found.stored) < limit
+    found.more |= len(found.stored) > limit
+    del found.stored[limit:]
+    return found
 
 
-def read_all(client: firestore.Client, query: Query) -> list[firestore.DocumentSnapshot]:  # type: ignore[type-arg]
+def read_all(client: firestore.Client, query: Query) -> list[Snapshot]:
     """The snapshots of a bounded query.
 
     Raises:
         StateStoreError: the store could not be asked.
     """
-    return _page(query.on(client))
+    return _page(query, query.on(client))
 
 
-def _page(query: firestore.Query) -> list[firestore.DocumentSnapshot]:  # type: ignore[type-arg]
+def _pages(client: firestore.Client, query: Query) -> Iterator[list[Snapshot]]:
+    bound: Any = query.on(client)
+    for _ in range(MAX_PAGES):
+        page = _page(query, bound)
+        yield page
+        if not page:
+            return
+        bound = query.on(client).start_after(page[-1])
+
+
+def _page(query: Query, bound: Any) -> list[Snapshot]:
     try:
-        return list(query.stream())
+        return list(bound.stream())
     except (google.GoogleAPICallError, google.RetryError) as error:
-        raise StateStoreError(f"the due tasks cannot be read: {error}") from error
+        raise StateStoreError(f"{query.name} of {query.collection} cannot be read: {error}") from error
 
 
-def _take(snapshot: firestore.DocumentSnapshot, due: Due) -> None:  # type: ignore[type-arg]
+def _take(snapshot: Snapshot, kind: type[D], refuse: Callable[[D], str | None], found: Found[D]) -> None:
     try:
-        task = read(Task, snapshot)
+        document = read(kind, snapshot)
     except UnreadableRecord as error:
-        due.unreadable.append((error.path, error.problem))
+        found.unreadable.append(unreadable(error))
         return
-    if task is not None:
-        due.seen.append(SeenTask(task, snapshot.update_time))
+    if document is None:
+        return
+    problem = refuse(document)
+    if problem is None:
+        found.stored.append(Stored(document, snapshot.update_time))
+    else:
+        found.unreadable.append(unreadable(UnreadableRecord(snapshot.reference.path, problem)))

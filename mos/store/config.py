@@ -26,20 +26,26 @@ class Production:
     now: datetime
     paused: bool
     max_concurrent_jobs: int
+    problem: UnreadableRecord | None = None
+    """Why the document was not understood: then nothing starts, and recovery goes on."""
 
 
 def read_production(client: firestore.Client) -> Production:
     """The configuration and the time. A missing document means: not paused, four jobs at once.
 
+    One that does not validate counts as paused: it never keeps recovery from its time.
+
     Raises:
         StateStoreError: it cannot be read.
-        UnreadableRecord: a field has the wrong type.
     """
     try:
         snapshot = client.document(PRODUCTION).get()
     except (google.GoogleAPICallError, google.RetryError) as error:
         raise StateStoreError(f"{PRODUCTION} cannot be read: {error}") from error
-    paused, jobs = parse_production((snapshot.to_dict() or {}) if snapshot.exists else {})
+    try:
+        paused, jobs = parse_production((snapshot.to_dict() or {}) if snapshot.exists else {})
+    except UnreadableRecord as problem:
+        return Production(snapshot.read_time, paused=True, max_concurrent_jobs=0, problem=problem)
     return Production(snapshot.read_time, paused, jobs)
 
 
@@ -62,13 +68,17 @@ def take_epoch(client: firestore.Client, runtime: Runtime) -> int:
 
     Raises:
         StateStoreError, UnknownOutcome: not taken, or perhaps; the run ends and the next one takes another.
+        UnreadableRecord: what stands there is no number; nothing is guessed.
     """
     witness = client.collection(LOG).document(runtime.new_id())
 
     def body(transaction: firestore.Transaction, number: int) -> tuple[int, bool]:
         reference = client.document(DISPATCH)
         snapshot = next(iter(transaction.get(reference)))
-        epoch = int((snapshot.to_dict() or {}).get("epoch", 0)) + 1 if snapshot.exists else 1
+        stands = (snapshot.to_dict() or {}).get("epoch", 0) if snapshot.exists else 0
+        if isinstance(stands, bool) or not isinstance(stands, int):
+            raise UnreadableRecord(DISPATCH, "epoch: a whole number is needed")
+        epoch = stands + 1
         transaction.set(reference, {"epoch": epoch}, merge=True)
         entry = {"by": "dispatch", "act": "take_epoch", "changes": [], "epoch": epoch, "try": number}
         now = snapshot.read_time

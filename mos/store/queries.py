@@ -72,15 +72,19 @@ def lately_claimed(step: str, limit: int = 20) -> Query:
 
 
 def pending_jobs(limit: int) -> Query:
-    """Jobs that wait for a slot, oldest first."""
+    """Jobs that wait to be started, oldest first."""
     return Query("pending_jobs", "jobs", (("status", "==", str(JobStatus.PENDING)),), (("createdAt", ASC),), limit)
 
 
-def processing_jobs(kinds: Iterable[str]) -> Query:
-    """The jobs that hold a slot (kinds without slots are left out)."""
-    return Query(
-        "processing_jobs", "jobs", (("status", "==", str(JobStatus.PROCESSING)), ("kind", "in", sorted(kinds)))
-    )
+def pending_jobs_of(kinds: Iterable[str], limit: int) -> Query:
+    """Those of some kinds, oldest first."""
+    filters = (("status", "==", str(JobStatus.PENDING)), ("kind", "in", sorted(kinds)))
+    return Query("pending_jobs_of", "jobs", filters, (("createdAt", ASC),), limit)
+
+
+def processing_jobs() -> Query:
+    """Every job that is under way: who asks leaves out the kinds that hold no slot, and no unknown one."""
+    return Query("processing_jobs", "jobs", (("status", "==", str(JobStatus.PROCESSING)),))
 
 
 def tasks_of_job(job_id: str) -> Query:
@@ -140,7 +144,8 @@ def declared() -> tuple[Query, ...]:
         jobs_due(By.DISPATCH, JobStatus.CANCELLED, _SAMPLE, 1),
         lately_claimed("step"),
         pending_jobs(1),
-        processing_jobs(["kind"]),
+        pending_jobs_of(["kind"], 1),
+        processing_jobs(),
         tasks_of_job("job"),
         queued_of_job("job"),
         open_of_job("job"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from google.api_core import exceptions as google
@@ -13,16 +12,8 @@ from mos.domain.model import Task
 from mos.store.documents import COLLECTION
 
 
-@dataclass(frozen=True)
-class SeenTask:
-    """A task with the time of its last write, which fences what rests on it."""
-
-    task: Task
-    update_time: datetime
-
-
-def rearm(client: firestore.Client, seen: SeenTask, until: datetime) -> bool:
-    """Move `checkAt` to `until`; False when the task has changed since it was seen.
+def rearm(client: firestore.Client, task_id: str, *, seen_at: datetime, until: datetime) -> bool:
+    """Move `checkAt` to `until`; False when the task was written since `seen_at`, its last write that was seen.
 
     It changes no status and no right, so it needs no log entry; a lost answer
     looks like a change by somebody else, which is true enough.
@@ -30,11 +21,11 @@ def rearm(client: firestore.Client, seen: SeenTask, until: datetime) -> bool:
     Raises:
         StateStoreError: it could not be written.
     """
-    reference = client.collection(COLLECTION[Task]).document(seen.task.id)
+    reference = client.collection(COLLECTION[Task]).document(task_id)
     try:
-        reference.update({"checkAt": until}, option=client.write_option(last_update_time=seen.update_time))
+        reference.update({"checkAt": until}, option=client.write_option(last_update_time=seen_at))
     except (google.FailedPrecondition, google.NotFound, google.Aborted):
         return False
     except (google.GoogleAPICallError, google.RetryError) as error:
-        raise StateStoreError(f"task {seen.task.id} cannot be left until later: {error}") from error
+        raise StateStoreError(f"task {task_id} cannot be left until later: {error}") from error
     return True
