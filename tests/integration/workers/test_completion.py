@@ -82,7 +82,7 @@ def test_a_commit_that_could_not_be_read_back_is_found_to_be_ours_and_its_succes
     def cut_after_the_commit(site, do):
         if failing and len(failing) < 25 and site.startswith("firestore"):
             failing.append(site)
-            raise grpc_error("UNAVAILABLE", "no network")
+            raise grpc_error("CANCELLED", "no network")
         answer = do()
         if site == "firestore.Commit" and not failing and submitted.task(TASK).status is TaskStatus.COMPLETED:
             failing.append(site)
