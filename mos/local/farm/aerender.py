@@ -19,6 +19,8 @@ from mos.local.farm import clip
 from mos.local.farm.behaviour import DISK_FULL_TEXT, VARIABLE, Act, Behaviour, Script
 
 _LOOK = 0.05
+_FIRST_FRAME = 0.1
+"""nexrender reads a duration and a progress that arrive together as a duration alone."""
 _FRAMES_A_SECOND = 26
 _FAILED = 1
 
@@ -48,8 +50,12 @@ def _note(script: Script | None, uid: str, act: Act, event: str) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    """After Effects goes on when nexrender, which reads its output, was killed."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Render:
@@ -66,6 +72,7 @@ class _Render:
         if act is Act.HANG:
             self._hold()
         _say(f"PROGRESS:  Start: 0:00:00:00\nPROGRESS:  Duration: 0:00:{clip.SECONDS:02d}:00")
+        time.sleep(_FIRST_FRAME)
         _say("PROGRESS:  0:00:00:00 (1): 0 Seconds")
         match act:
             case Act.ERROR:
