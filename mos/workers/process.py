@@ -22,6 +22,8 @@ JOIN_SECONDS = 5.0
 POLL_MARGIN = 2.0
 """Seconds beyond its own length that an open poll is waited for."""
 LONGEST_BACKOFF = 30.0
+EMPTY_PAUSE = 0.2
+"""Seconds after an empty poll that did not wait: without it the loop would only burn calls."""
 LOOK = 0.2
 """Seconds between two looks of the main thread."""
 log = logs.logger(__name__)
@@ -100,8 +102,10 @@ class WorkerProcess:
         failures = 0
         while not self.stopping.is_set():
             try:
-                receiver.poll()
+                started = receiver.poll()
                 failures = 0
+                if not started and not receiver.long_poll:
+                    self.stopping.wait(EMPTY_PAUSE)
             except QueueError as error:
                 failures += 1
                 delay = min(LONGEST_BACKOFF, 2.0 ** min(failures, 10) / 2)
