@@ -8,7 +8,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from pydantic import Field
 
-from mos import bootstrap
+from mos import bootstrap, logs
 from mos.domain.reaping import ReaperLimits
 from mos.missions.base import Mission
 from tasks.mission import run_mission
@@ -31,6 +31,7 @@ async def reaper(
     """
 
     def make(run_id: str) -> Mission:
+        logs.configure("reaper")
         limits = ReaperLimits(max_acts=max_acts, page=page)
         return bootstrap.from_environment().reaper(limits, mission_run=run_id)
 

@@ -15,6 +15,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
+from mos import logs
 from mos.domain.errors import AppError
 from mos.missions.base import Mission, Report
 
@@ -48,15 +49,20 @@ async def run_mission(make: Callable[[str], Mission], *, dry_run: bool) -> State
     A late run that another one has overtaken ends as Completed(SkippedStale). A dry run stops before acting. Failed
     if a pass failed, after all others were done and reported, or with the sentence of the error that stopped it.
     """
-    try:
-        mission = make(str(flow_run.id))
-        if await asyncio.to_thread(mission.superseded, flow_run.scheduled_start_time):
-            return Completed(name="SkippedStale", message="another run began after this one was due")
-        if not dry_run:
-            await asyncio.to_thread(mission.started)
-        return await _tick(mission, dry_run=dry_run)
-    except AppError as error:
-        return Failed(message=error.message)
+    run_id = str(flow_run.id)
+    with logs.bound(mission_run=run_id):
+        try:
+            return await _run(make(run_id), dry_run=dry_run)
+        except AppError as error:
+            return Failed(message=error.message)
+
+
+async def _run(mission: Mission, *, dry_run: bool) -> State[Any]:
+    if await asyncio.to_thread(mission.superseded, flow_run.scheduled_start_time):
+        return Completed(name="SkippedStale", message="another run began after this one was due")
+    if not dry_run:
+        await asyncio.to_thread(mission.started)
+    return await _tick(mission, dry_run=dry_run)
 
 
 async def _tick(mission: Mission, *, dry_run: bool) -> State[Any]:

@@ -35,9 +35,13 @@ def test_an_existing_database_is_left_alone(tmp_path):
     assert (tmp_path / "prefect.db").read_bytes() == b"mine"
 
 
-def test_a_half_made_one_of_a_killed_start_is_made_anew(tmp_path):
-    (tmp_path / "prefect.db.new").write_bytes(b"half")
-    assert prepare_database(tmp_path)
+def test_one_that_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch):
+    """Two starts at the same moment: the second must not put an empty database under the first one's server."""
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    (tmp_path / "prefect.db").write_bytes(b"the other's")
+    assert not prepare_database(tmp_path)
+    monkeypatch.undo()
+    assert (tmp_path / "prefect.db").read_bytes() == b"the other's"
     assert [file.name for file in tmp_path.iterdir()] == ["prefect.db"]
 
 

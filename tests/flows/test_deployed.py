@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import re
 import subprocess
 import sys
 
@@ -81,6 +82,13 @@ def test_a_server_that_keeps_leases_in_memory_is_refused():
 
     with pytest.raises(SettingsError, match="keeps its leases in memory; start it with PREFECT_SERVER_CONCURRENCY"):
         asyncio.run(require_durable_leases(Forgetful()))
+
+
+def test_the_ui_is_served_from_the_package_alone(stack):
+    page = httpx.get(stack.url.removesuffix("/api") + "/", follow_redirects=True).text
+    sources = re.findall(r"<(?:script|link)[^>]+(?:src|href)=\"([^\"]+)\"", page)
+    assert sources
+    assert not [source for source in sources if "://" in source]
 
 
 def test_an_automation_crashes_runs_without_a_heartbeat_and_is_there_once(stack, client_call):

@@ -5,9 +5,12 @@ of the engine's lease (hard-coded 300 s). These are the times of a deployment
 whose janitor is down too.
 """
 
+import json
+import logging
 import os
 import signal
 import time
+from datetime import UTC, datetime, timedelta
 
 import psutil
 import pytest
@@ -15,6 +18,7 @@ import pytest
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900), pytest.mark.prove]
 
 OWN_LEASE = 360
+log = logging.getLogger(__name__)
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +27,23 @@ def alone(make_stack):
     return make_stack("slot-janitor")
 
 
+def longest_lease(stack):
+    """What is left of the lease that ends last."""
+    leases = [json.loads(file.read_text()) for file in (stack.home / "concurrency_leases").glob("*-*.json")]
+    ends = [datetime.fromisoformat(lease["expiration"]) for lease in leases]
+    return max(ends, default=datetime.now(UTC)) - datetime.now(UTC)
+
+
 @pytest.mark.parametrize(
     "parts", [("prefect-worker",), ("prefect-server", "prefect-worker")], ids=["worker and run", "server too"]
 )
-def test_the_mission_runs_again_after_prefects_own_lease_at_the_latest(alone, parts, record_property):
+def test_the_mission_runs_again_after_prefects_own_lease_at_the_latest(alone, parts):
     alone.settle()
     beat = alone.held_run()
+    alone.eventually(lambda: longest_lease(alone) > timedelta(seconds=250))  # the engine's own, not the start's 60 s
     began = time.monotonic()
     alone.kill(*parts)
     os.kill(beat.pid, signal.SIGKILL)
     alone.eventually(lambda: not psutil.pid_exists(beat.pid))
     alone.runs_on_after(beat, within=OWN_LEASE)
-    record_property("seconds", time.monotonic() - began)
-    record_property("state", alone.run(beat.id).type)
+    log.info("runs again after %.0f s; the killed run is %s", time.monotonic() - began, alone.run(beat.id).type)

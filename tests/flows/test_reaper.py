@@ -4,6 +4,7 @@ import asyncio
 import gc
 
 import pytest
+import structlog
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import firestore
 from prefect.settings import PREFECT_API_URL, PREFECT_LOGGING_TO_API_ENABLED, temporary_settings
@@ -29,6 +30,7 @@ def heartbeat(stack, monkeypatch):
 
     yield read
     client.close()
+    structlog.reset_defaults()  # a run in this process has set its logging up
 
 
 @pytest.fixture

@@ -25,13 +25,21 @@ def prepare_database(home: Path) -> bool:
     if database.exists():
         return False
     home.mkdir(parents=True, exist_ok=True)
-    unfinished = home / f"{DATABASE}.new"  # a killed start never leaves half a schema under the real name
-    unfinished.unlink(missing_ok=True)
-    connection = sqlite3.connect(unfinished)
-    connection.executescript(shipped_schema())
-    connection.execute("PRAGMA journal_mode = wal")
-    connection.close()
-    unfinished.replace(database)
+    with tempfile.TemporaryDirectory(dir=home) as scratch:
+        made = Path(scratch) / DATABASE
+        connection = sqlite3.connect(made)
+        connection.executescript(shipped_schema())
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.close()
+        return _link(made, database)
+
+
+def _link(made: Path, database: Path) -> bool:
+    """Give the finished file its name, whole or not at all, and never in the place of another one."""
+    try:
+        os.link(made, database)
+    except FileExistsError:
+        return False
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from mos.local.orchestration.database import prepare_database
 from mos.local.orchestration.pool import POOL
 from mos.local.supervisor import Finishes, HttpAnswers, LogLine, Part
 
+Environment = Mapping[str, str | None]
 _API = ("prefect-server", "prefect-pool")
 _HOST = "127.0.0.1"
 _PREFECT = [sys.executable, "-m", "prefect"]
@@ -52,7 +54,7 @@ def parts(
     root = project or Path(mos.__file__).parent.parent
     home = state_dir.resolve() / "prefect"
     prepare_database(home)
-    shared = {**env, **_CLIENT, **_addresses(port, home)}
+    shared = {**_without_foreign_settings(), **env, **_CLIENT, **_addresses(port, home)}
     missions = {
         "MISSION_DIR": str(root),
         "MISSION_POOL": POOL,
@@ -71,11 +73,16 @@ def parts(
     ]
 
 
+def _without_foreign_settings() -> dict[str, str | None]:
+    """Remove the user's own Prefect settings: his database, his Cloud account and his key are not this stack's."""
+    return {name: None for name in os.environ if name.startswith("PREFECT_")}
+
+
 def _addresses(port: int, home: Path) -> dict[str, str]:
     return {"PREFECT_API_URL": f"http://{_HOST}:{port}/api", "PREFECT_HOME": str(home)}
 
 
-def _server(port: int, env: Mapping[str, str]) -> Part:
+def _server(port: int, env: Environment) -> Part:
     return Part(
         name="prefect-server",
         argv=[*_PREFECT, "server", "start", "--host", _HOST, "--port", str(port)],
@@ -86,12 +93,12 @@ def _server(port: int, env: Mapping[str, str]) -> Part:
     )
 
 
-def _pool(env: Mapping[str, str]) -> Part:
+def _pool(env: Environment) -> Part:
     argv = [sys.executable, "-m", "mos.local.orchestration.pool"]
     return Part(name="prefect-pool", argv=argv, ready=Finishes(), env=env, depends_on=["prefect-server"])
 
 
-def _deploy(argv: Sequence[str], env: Mapping[str, str], root: Path) -> Part:
+def _deploy(argv: Sequence[str], env: Environment, root: Path) -> Part:
     return Part(
         name="prefect-deploy",
         argv=argv,
@@ -103,7 +110,7 @@ def _deploy(argv: Sequence[str], env: Mapping[str, str], root: Path) -> Part:
     )
 
 
-def _worker(env: Mapping[str, str], depends_on: Sequence[str], root: Path) -> Part:
+def _worker(env: Environment, depends_on: Sequence[str], root: Path) -> Part:
     argv = [*_PREFECT, "worker", "start", "--pool", POOL, "--type", "process", "--name", "local"]
     return Part(
         name="prefect-worker",
@@ -116,7 +123,7 @@ def _worker(env: Mapping[str, str], depends_on: Sequence[str], root: Path) -> Pa
     )
 
 
-def _janitor(env: Mapping[str, str]) -> Part:
+def _janitor(env: Environment) -> Part:
     return Part(
         name="slot-janitor",
         argv=[sys.executable, "-m", "mos.local.orchestration.janitor"],
