@@ -181,6 +181,18 @@ def test_a_duplicate_at_the_last_permitted_receive_is_deleted(submitted, actor):
 
 
 @pytest.mark.parametrize("status", ["pending", "waiting"])
+def test_waiting_costs_no_part_of_the_budget_race_3(submitted, actor):
+    worker = actor()
+    submitted.patch(TASK, notBefore=submitted.now + timedelta(seconds=60))
+    worker.poll("edit")
+    submitted.runtime.sleep(61)
+    submitted.patch(TASK, **lease(submitted, ends_in=100))
+    worker.poll("edit")
+    task = submitted.task(TASK)
+    assert worker.outcomes == [Outcome.LATER, Outcome.DUPLICATE]
+    assert (task.reap_count, task.failures, task.executions) == (0, 0, 1)
+
+
 def test_a_message_that_comes_too_early_backs_off(submitted, actor, status):
     submitted.patch(TASK, status=status)
     assert actor().poll("edit") == [Outcome.LATER]

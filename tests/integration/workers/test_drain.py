@@ -46,6 +46,13 @@ def test_a_drained_task_is_queued_unharmed_and_its_message_released_at_once(subm
     assert actor().poll("edit") == [Outcome.COMPLETED]
 
 
+def test_a_drained_task_waits_from_its_reset_on_and_not_from_its_start_race_5(submitted, drained):
+    drained(lambda: submitted.runtime.sleep(200)).poll("edit")
+    task = submitted.task(TASK)
+    assert (task.queued_at - task.started_at).total_seconds() == pytest.approx(200, abs=1)
+    assert (task.check_at - task.queued_at).total_seconds() == 1800
+
+
 def test_the_state_is_reset_before_the_message_is_released(submitted, drained):
     order = []
 
