@@ -21,9 +21,9 @@ from mos.missions.base import Mission, Report
 
 Value = TypeVar("Value")
 
-READ_DEADLINE = timedelta(seconds=60)
+READ_DEADLINE = timedelta(seconds=30)
 ACT_DEADLINE = timedelta(seconds=120)
-"""Together under the flow's own deadline, so that a step that hangs is named."""
+"""Three reads and the acts are together under the flow's deadline, so that the step that hangs is named."""
 NOTHING_DUE = [{"seen": "nothing was due"}]
 
 

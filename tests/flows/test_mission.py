@@ -9,9 +9,10 @@ import pytest
 from prefect import flow
 from prefect.settings import PREFECT_API_URL, PREFECT_LOGGING_TO_API_ENABLED, temporary_settings
 
+from flows.reaper import reaper
 from mos.domain.errors import SettingsError, StateStoreError
 from mos.missions.base import ActResult, Outcome, Report
-from tasks.mission import run_mission
+from tasks.mission import ACT_DEADLINE, READ_DEADLINE, run_mission
 
 pytestmark = [
     pytest.mark.xdist_group("prefect"),
@@ -98,6 +99,10 @@ def artifact(stack):
         return found
 
     return read
+
+
+def test_the_steps_deadlines_fit_into_every_flows_and_that_into_the_slots_first_lease():
+    assert 3 * READ_DEADLINE + ACT_DEADLINE < timedelta(seconds=reaper.timeout_seconds) < timedelta(seconds=240)
 
 
 def test_a_run_observes_acts_and_reports_in_one_table(run, artifact):

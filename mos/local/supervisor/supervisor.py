@@ -108,6 +108,8 @@ class Supervisor:
             with lock.exclusive(lock_file(self._state_dir)) as held:
                 self.leftovers = end_leftovers(self._state_dir)
                 self._supervise(held)
+        except OSError as error:
+            self._failure = StackError(f"the stack ended: {error}; make room or give access, and start it again")
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that asks
             self._failure = error
         finally:

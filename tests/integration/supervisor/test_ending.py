@@ -99,6 +99,15 @@ def test_a_removed_state_directory_ends_the_stack(part, state_dir, gone):
     assert gone(pid)
 
 
+def test_a_state_directory_that_cannot_be_written_any_more_ends_the_stack_in_a_sentence(part, state_dir):
+    supervisor = Supervisor([part()], state_dir)
+    pid = supervisor.start().part("service").pid
+    (state_dir / "stack.json.new").mkdir()
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(StackError, match=r"the stack ended: .*stack\.json\.new.* start it again"):
+        supervisor.wait(20)
+
+
 def test_we_and_those_above_us_are_never_ended_by_a_mark(monkeypatch):
     """A stack started from inside a part of the same directory must not end itself."""
     child = psutil.Popen(["/bin/sleep", "60"], env={**os.environ, "MOS_STACK_MARK": "m/p"})
