@@ -180,7 +180,6 @@ def test_a_duplicate_at_the_last_permitted_receive_is_deleted(submitted, actor):
     assert submitted.sqs.peek("q-edit") == submitted.sqs.peek("q-edit-dlq") == []
 
 
-@pytest.mark.parametrize("status", ["pending", "waiting"])
 def test_waiting_costs_no_part_of_the_budget_race_3(submitted, actor):
     worker = actor()
     submitted.patch(TASK, notBefore=submitted.now + timedelta(seconds=60))
@@ -193,6 +192,7 @@ def test_waiting_costs_no_part_of_the_budget_race_3(submitted, actor):
     assert (task.reap_count, task.failures, task.executions) == (0, 0, 1)
 
 
+@pytest.mark.parametrize("status", ["pending", "waiting"])
 def test_a_message_that_comes_too_early_backs_off(submitted, actor, status):
     submitted.patch(TASK, status=status)
     assert actor().poll("edit") == [Outcome.LATER]
