@@ -1,6 +1,8 @@
 """SIGKILL at every I/O call of a message's life, before and after it took effect; then recovery, to rest."""
 
+import contextlib
 import io
+import random
 from collections import Counter
 
 import pytest
@@ -8,11 +10,12 @@ import pytest
 from mos import logs
 from mos.domain.changes import Commit, TaskChange
 from mos.domain.completion import enqueue
-from mos.domain.errors import VeoError
+from mos.domain.errors import QueueError, VeoError
 from mos.domain.model import JobStatus, TaskStatus
 from mos.domain.pipeline import parse_pipeline
 from mos.domain.policy import Policy
 from mos.domain.transitions import By
+from mos.local.aws.sqs_model import Fault, Kind, Operation
 from mos.local.simulation.actor import Actor, writes
 from mos.local.simulation.crashes import CrashPoint, Side, crash_points, survive
 from mos.local.simulation.world import World, plain
@@ -192,3 +195,61 @@ def test_a_crash_at_a_sample_of_calls_loses_and_doubles_nothing(scenario, tmp_pa
 def test_a_crash_at_any_call_loses_and_doubles_nothing(scenario, locking, tmp_path):
     for point in crash_points(calls_of(scenario, tmp_path, locking)):
         run(scenario, point, tmp_path, locking)
+
+
+def repeated(seed, tmp_path, locking):
+    """Two crashes at calls that follow the seed, with faults of the queue between; then recovery."""
+    dice = random.Random(seed)
+    with World(POLICY, seed=seed, locking=locking).entered() as world:
+        world.submit("j", "chain", {"s": {"n": seed}})
+        for fault in dice.sample(FAULTS, k=2):
+            world.faults.add(fault)
+        points = [CrashPoint(dice.randint(1, 35), dice.choice(list(Side))) for _ in range(2)]
+
+        def worker():
+            def work(context):
+                actor.process.heartbeat.beat()
+                context.checkpoint()
+
+            actor = Actor(world, {"edit": writes(b"e", work), "join": writes(b"j", work)}, tmp_path / "scratch")
+            return actor
+
+        for point in points:
+            world.io = point
+            survive(lambda: survive_the_queue(worker().poll), point)
+            world.io = plain
+            world.runtime.sleep(310)
+        world.faults.stop()
+        recover(world, worker)
+        check(world, points[-1])
+
+
+def survive_the_queue(poll):
+    """A receive that fails is tried again by the loop, which is not here."""
+    with contextlib.suppress(QueueError):
+        poll()
+
+
+FAULTS = [
+    Fault(kind=Kind.DUPLICATE, operation=Operation.SEND),
+    Fault(kind=Kind.DUPLICATE, operation=Operation.RECEIVE),
+    Fault(kind=Kind.LOSE, operation=Operation.DELETE),
+    Fault(kind=Kind.LOSE, operation=Operation.SEND),
+    Fault(kind=Kind.REFUSE, operation=Operation.EXTEND, skip=1),
+    Fault(kind=Kind.LOSE_REPLY, operation=Operation.SEND),
+    Fault(kind=Kind.LOSE_REPLY, operation=Operation.RECEIVE),
+    Fault(kind=Kind.UNAVAILABLE, operation=Operation.DELETE),
+    Fault(kind=Kind.THROTTLE, operation=Operation.EXTEND),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_crashes_among_faults_of_the_queue_lose_and_double_nothing(seed, tmp_path):
+    repeated(seed, tmp_path, "optimistic")
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("locking", ["optimistic", "pessimistic"])
+def test_hundreds_of_such_runs_lose_and_double_nothing(locking, tmp_path):
+    for seed in range(100, 400):
+        repeated(seed, tmp_path, locking)
