@@ -43,7 +43,7 @@ def claim(world: World, name: str, *, owner: str = "boot-a") -> None:
     """A worker claims a task, and is never heard of again."""
 
     def body(reader: Any) -> Any:
-        task, job = reader.task_and_job(name, name.split(".")[0])
+        task, job = reader.task_and_job(name, name.split(".", maxsplit=1)[0])
         decision = decide_claim(
             TaskMessage.for_task(task),
             task,

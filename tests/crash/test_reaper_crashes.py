@@ -1,4 +1,4 @@
-"""SIGKILL at every I/O call of a reaper's tick, before and after it took effect; then the next ticks finish the work."""
+"""SIGKILL at every I/O call of a reaper's tick, before and after it took effect; then the next ticks finish."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(point: CrashPoint, locking: str = "optimistic") -> None:
 
 
 def check(place: Place, at: str) -> None:
-    """Everything was done, once as far as state goes, at least once as far as messages go; no budget was spent twice."""
+    """Everything was done: once in the state, at least once in the queues; no budget was spent twice."""
     world = place.world
     tasks = {task.job_id: task for task in world.tasks()}
     assert {job: (task.status, task.attempt, task.reap_count, task.resends) for job, task in tasks.items()} == {
