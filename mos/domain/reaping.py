@@ -16,6 +16,7 @@ from mos.domain.claims import OwnerState, lease_end
 from mos.domain.errors import SettingsError
 from mos.domain.findings import FindingCode, Sighting
 from mos.domain.model import Task, TaskStatus
+from mos.domain.pipeline import OWN_RECOVERY
 from mos.domain.policy import Policy
 from mos.domain.staleness import Late, QueueState, lost_or_late
 
@@ -177,7 +178,9 @@ def _leave_late(task: Task, late: Late, queue: QueueState | None, now: datetime,
 
 
 def owned(task: Task, policy: Policy) -> bool:
-    """Never `render` and `deliver`, whatever a document's `checkBy` claims (§3.1)."""
+    """Never `render` and `deliver`, whatever a document's `checkBy` claims and whether the pipeline has them (§3.1)."""
+    if task.step_type in OWN_RECOVERY:
+        return False
     step = policy.pipeline.steps.get(task.step_type)
     return _ownerless(task, policy) or (step is not None and step.rerunnable)
 
