@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 
+from google.auth.exceptions import DefaultCredentialsError
 from google.cloud import firestore
 
 from mos.clients.aws import make_boto_client
@@ -56,8 +57,19 @@ class App:
 
     @cached_property
     def firestore(self) -> firestore.Client:
-        """The stock client; `FIRESTORE_EMULATOR_HOST` points it at the embedded server."""
-        return firestore.Client(project=self.settings.project)
+        """The stock client; `FIRESTORE_EMULATOR_HOST` points it at the embedded server.
+
+        Raises:
+            SettingsError: neither an emulator nor credentials are configured.
+        """
+        try:
+            return firestore.Client(project=self.settings.project)
+        except DefaultCredentialsError as error:
+            raise SettingsError(
+                "GOOGLE_APPLICATION_CREDENTIALS: no usable credentials for Firestore;"
+                " name a key file there, or set FIRESTORE_EMULATOR_HOST for a local stack",
+                details={"field": "GOOGLE_APPLICATION_CREDENTIALS"},
+            ) from error
 
     @cached_property
     def queues(self) -> Queues:

@@ -225,6 +225,15 @@ def test_a_store_that_cannot_be_reached_at_the_start_is_one_sentence(environment
     assert said[0].startswith("the worker did not start: workers/")
 
 
+def test_missing_credentials_are_one_sentence(environment, monkeypatch, capsys):
+    monkeypatch.delenv("FIRESTORE_EMULATOR_HOST")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/key.json")
+    assert main([]) == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1
+    assert "GOOGLE_APPLICATION_CREDENTIALS" in said[0]
+
+
 def test_help_lists_every_setting_and_an_example(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
