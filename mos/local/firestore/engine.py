@@ -123,10 +123,14 @@ class Engine:
     def _as_of(self, time: int) -> Reading:
         if time > self.clock.read_time():
             raise invalid("The read_time lies in the future.")
+        self.check_time(time)
+        return Reading(time, time)
+
+    def check_time(self, time: int) -> None:
+        """Refuse times whose versions are no longer kept, with FAILED_PRECONDITION."""
         if time < self.clock.now() - RETENTION:
             raise failed_precondition("The requested 'read_time' is too old.")
         self.store.check_time(time)
-        return Reading(time, time)
 
     def _within(self, transaction: Transaction) -> Reading:
         if transaction.pessimistic and not transaction.read_only:

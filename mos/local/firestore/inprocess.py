@@ -57,7 +57,7 @@ def connect(
         caller: the tag under which the engine's meter counts this client.
         pause: waits so many seconds when a pessimistic lock is in the way; by default the thread really waits.
     """
-    client = Client(project=project, credentials=_anonymous(), database=database)
+    client = Client(project=project, credentials=anonymous(), database=database)
     channel = LocalChannel(engine, hook=hook, caller=caller, pause=pause)
     client._firestore_api_internal = FirestoreClient(  # noqa: SLF001 - where the stock client keeps its transport
         transport=FirestoreGrpcTransport(channel=channel)
@@ -65,7 +65,8 @@ def connect(
     return client
 
 
-def _anonymous() -> Any:
+def anonymous() -> Any:
+    """Credentials that are none."""
     return AnonymousCredentials()  # type: ignore[no-untyped-call]
 
 

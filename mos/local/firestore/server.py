@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from mos.local.firestore import admin_rpc, rpc
+from mos.local.firestore import admin_rpc, listening, rpc
 from mos.local.firestore.engine import Engine
 from mos.local.firestore.errors import Blocked, Refused, invalid
 from mos.local.firestore.faults import FaultScript, Verdict
@@ -88,7 +88,9 @@ class Server:
         self.engine.close()
 
     def _firestore(self) -> dict[str, Any]:
-        return {f"/{rpc.SERVICE}/{name}": self._handler(name, method) for name, method in rpc.METHODS.items()}
+        table = {f"/{rpc.SERVICE}/{name}": self._handler(name, method) for name, method in rpc.METHODS.items()}
+        listen = listening.handler(self.engine, self.faults, _caller, _inject)
+        return {**table, f"/{rpc.SERVICE}/{listening.METHOD}": grpc.stream_stream_rpc_method_handler(listen)}
 
     def _handler(self, name: str, method: rpc.Method) -> Any:
         if method.streams:
