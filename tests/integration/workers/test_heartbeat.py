@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from mos.domain.errors import LeaseLost
+from mos.domain.errors import LeaseLost, VeoError
 from mos.domain.model import TaskStatus
 from mos.local.aws.sqs_model import Fault, Kind, Operation
 from mos.local.firestore.inprocess import grpc_error
@@ -290,6 +290,32 @@ def test_no_renewal_follows_the_end_of_a_task_race_6(submitted, actor):
     submitted.io = io
     worker.poll("edit")
     assert calls[-1] == "sqs.delete_message_batch"
+
+
+@pytest.mark.parametrize("end", ["fails", "drains"])
+def test_no_renewal_overwrites_the_window_that_an_end_sets(submitted, actor, end):
+    sites, made_by_a_beat = [], []
+
+    def io(site, do):
+        sites.append(site)
+        if site == "sqs.change_message_visibility_batch":
+            before = len(sites)
+            worker.process.heartbeat.beat()
+            made_by_a_beat.extend(sites[before:])
+        return do()
+
+    def work(context):
+        submitted.io = io
+        if end == "fails":
+            raise VeoError("timeout")
+        worker.process.flights.ask_all_to_stop(Stop.DRAIN)
+        context.checkpoint()
+
+    worker = actor(edit=writes(b"x", work))
+    worker.poll("edit")
+    assert sites.count("sqs.change_message_visibility_batch") == 1
+    assert made_by_a_beat == []
+    assert hidden(submitted) == pytest.approx(30 if end == "fails" else 0, abs=1)
 
 
 def test_no_renewal_disturbs_the_completion_commit(submitted, actor):
