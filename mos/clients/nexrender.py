@@ -117,8 +117,10 @@ class Nexrender:
         """Nothing connects here.
 
         Raises:
-            SettingsError: the address is no http or https URL.
+            SettingsError: the address is no http or https URL, or the secret cannot stand in a header.
         """
+        if not secret.isascii() or not secret.isprintable():
+            raise SettingsError("NEXRENDER_SECRET: plain ASCII characters only", details={"field": "NEXRENDER_SECRET"})
         try:
             base = httpx.URL(url)
         except httpx.InvalidURL as error:
