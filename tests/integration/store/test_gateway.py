@@ -10,6 +10,7 @@ import pytest
 
 from mos.domain.changes import Commit, JobChange, NewDocument, TaskChange
 from mos.domain.completion import decide_completion
+from mos.domain.dispatching import decide_cancellation, decide_start
 from mos.domain.ending import decide_end
 from mos.domain.errors import LawViolation, PipelineStateError, ValidationError
 from mos.domain.jobs import JobRequest, decide_creation
@@ -385,3 +386,41 @@ def test_marking_as_sent_leaves_a_task_that_moved_on(store: Store, status: str) 
     assert not mark_sent(store.gateway, moved, "m", By.REAPER).value
     assert not mark_sent(store.gateway, task(id="gone"), "m", By.REAPER).value
     assert store.log() == []
+
+
+def test_a_queued_task_is_driven_as_soon_as_the_commit_that_starts_its_job(store: Store) -> None:
+    store.put(task("pending"), job("pending"))
+
+    def body(reader: Any) -> tuple[Commit, None]:
+        its_job = reader.job("j")
+        return decide_start(its_job, reader.query(tasks_of_job("j"), Task), now=reader.now), None
+
+    store.gateway.transact(body)
+    stored = store.raw(PATH)
+    assert (stored["status"], stored["checkBy"]) == ("queued", "reaper")
+    assert stored["checkAt"] == stored["queuedAt"] + timedelta(seconds=60)
+
+
+def test_a_job_whose_tasks_were_cancelled_needs_nobody_any_more(store: Store) -> None:
+    store.put(task("queued"), job("cancelled", check_by="dispatch", check_at=NOW))
+
+    def body(reader: Any) -> tuple[Commit, None]:
+        its_job = reader.job("j")
+        return decide_cancellation(its_job, reader.query(tasks_of_job("j"), Task)), None
+
+    store.gateway.transact(body)
+    assert store.raw(PATH)["status"] == "cancelled"
+    assert not {"checkBy", "checkAt"} & store.raw("jobs/j").keys()
+
+
+def test_one_document_is_changed_once_in_a_commit(store: Store) -> None:
+    store.put(task("queued"), job())
+
+    def body(reader: Any) -> tuple[Commit, None]:
+        found = reader.task(ID)
+        change = TaskChange(found, found.replace(status="running", lease=lease(ends=NOW)), "x")
+        return Commit(By.WORKER, "x", "c", tasks=(change, change)), None
+
+    with pytest.raises(LawViolation, match="changed twice"):
+        store.gateway.transact(body)
+    assert store.raw(PATH)["status"] == "queued"

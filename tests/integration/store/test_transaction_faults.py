@@ -148,6 +148,14 @@ def test_an_applied_commit_that_can_never_be_read_back_is_an_unknown_outcome(cla
         claim(claimed)
 
 
+def test_a_refusal_of_a_commit_that_was_sent_twice_is_in_doubt_until_it_is_read_back(claimed: Store) -> None:
+    """Applied, unanswered, sent again by the client, and then refused as a closed transaction."""
+    claimed.script.on("Commit", unanswered("UNAVAILABLE"))
+    claimed.script.on("BatchGetDocuments", passed, passed, *[refused("PERMISSION_DENIED")] * 30)
+    with pytest.raises(UnknownOutcome):
+        claim(claimed)
+
+
 def test_a_refusal_after_an_unanswered_commit_does_not_turn_the_doubt_into_a_failure(claimed: Store) -> None:
     claimed.script.on("Commit", refused("DEADLINE_EXCEEDED"), *[refused("FAILED_PRECONDITION")] * 3)
     with pytest.raises(UnknownOutcome):
@@ -241,7 +249,7 @@ def test_what_the_body_raises_is_not_hidden_by_a_rollback_that_fails(claimed: St
         reader.task(ID)
         raise error
 
-    claimed.script.on("Rollback", refused("UNAVAILABLE"), refused("INTERNAL"))
+    claimed.script.on("Rollback", refused("PERMISSION_DENIED"))
     with pytest.raises(type(error)) as caught:
         claimed.gateway.transact(body)
     assert caught.value is error

@@ -86,6 +86,12 @@ def test_under_a_job_that_does_not_proceed_a_completion_is_recorded_and_queues_n
     assert all(change.after.status is status for change in done.commit.jobs)
 
 
+@pytest.mark.parametrize("status", [s for s in JobStatus if s is not JobStatus.PROCESSING])
+def test_the_last_open_task_does_not_move_a_job_that_does_not_proceed(status: JobStatus) -> None:
+    done = complete(task("running"), job(status, shots={"s1": Shot()}), others=False)
+    assert [change.after.status for change in done.commit.jobs] == [status]
+
+
 def test_the_last_task_of_a_shot_settles_it_and_keeps_what_the_shot_came_with() -> None:
     shots = {"s1": Shot(status="pending", legacy=7), "s2": Shot()}
     done = complete(task("running"), job(shots=shots))

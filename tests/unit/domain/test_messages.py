@@ -124,6 +124,11 @@ def test_an_unknown_field_is_refused_under_its_own_name(key: str) -> None:
     assert field_of(body(**{key: "x"})) == key
 
 
+@pytest.mark.parametrize(("field", "ours"), [("taskId", "task_id"), ("jobId", "job_id"), ("stepType", "step_type")])
+def test_a_field_spelled_as_we_spell_it_inside_is_missing(field: str, ours: str) -> None:
+    assert field_of(body(**{field: ..., ours: GOOD[field]})) == field
+
+
 def test_a_field_given_twice_is_refused() -> None:
     assert field_of(body()[:-1] + ', "taskId": "other"}') == "taskId"
     assert field_of(body()[:-1] + ', "x\\n\\ud800": 1, "x\\n\\ud800": 1}').startswith("x")
