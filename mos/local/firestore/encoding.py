@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from mos.local.firestore.fields import is_vector
-from mos.local.firestore.names import NUMERIC_ID
+from mos.local.firestore.names import numeric_id
 
 NULL, BOOL, NAN, NUMBER, TIME, STRING, BYTES, REFERENCE, GEO, ARRAY, VECTOR, MAP = range(0x08, 0x68, 0x08)
 BRACKET = 0x08
@@ -110,9 +110,9 @@ def path_key(path: Iterable[str]) -> bytes:
 
 
 def _segment(part: str) -> bytes:
-    numeric = NUMERIC_ID.fullmatch(part) if part.startswith("__id") else None
-    if numeric is not None:
-        return b"\x01" + struct.pack(">Q", int(numeric.group(1)) + SIGN)
+    number = numeric_id(part) if part.startswith("__id") else None
+    if number is not None:
+        return b"\x01" + struct.pack(">Q", number + SIGN)
     return b"\x02" + text(part.encode())
 
 

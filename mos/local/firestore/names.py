@@ -9,8 +9,9 @@ from typing import NamedTuple
 from mos.local.firestore.errors import invalid
 
 RESERVED = re.compile(r"__.*__", re.DOTALL)
-NUMERIC_ID = re.compile(r"__id(-?\d{1,18})__")
+NUMERIC_ID = re.compile(r"__id(-?\d{1,19})__")
 DATABASE = re.compile(r"projects/[^/]+/databases/[^/]+")
+INT64 = 1 << 63
 MAX_SEGMENT_BYTES = 1500
 MAX_NAME_BYTES = 6 * 1024
 MAX_DEPTH = 100
@@ -49,11 +50,18 @@ def parse(name: str) -> Name:
     return Name("/".join(parts[:4]), path)
 
 
+def numeric_id(segment: str) -> int | None:
+    """The number of an id such as `__id7__`, None for any other id."""
+    match = NUMERIC_ID.fullmatch(segment)
+    number = int(match.group(1)) if match else None
+    return number if number is not None and -INT64 <= number < INT64 else None
+
+
 def check_segment(segment: str) -> None:
     """Refuse ids that Firestore refuses."""
     if segment in {".", ".."}:
         raise invalid(f'Document and collection ids cannot be "{segment}".')
-    if segment.startswith("__") and RESERVED.fullmatch(segment) and not NUMERIC_ID.fullmatch(segment):
+    if segment.startswith("__") and RESERVED.fullmatch(segment) and numeric_id(segment) is None:
         raise invalid(f'Resource id "{segment}" is invalid because it is reserved.')
     if len(segment) > MAX_SEGMENT_BYTES // 4 and len(segment.encode()) > MAX_SEGMENT_BYTES:
         raise invalid("A document or collection id is longer than 1500 bytes.")
@@ -63,7 +71,7 @@ def check_collection_id(collection_id: str) -> None:
     """Refuse what cannot be the id of a collection (an empty one stands for any)."""
     if "/" in collection_id:
         raise invalid(f'Collection id "{collection_id}" is invalid because it contains "/".')
-    if RESERVED.fullmatch(collection_id) and not NUMERIC_ID.fullmatch(collection_id):
+    if RESERVED.fullmatch(collection_id) and numeric_id(collection_id) is None:
         raise invalid(f'Collection id "{collection_id}" is invalid because it is reserved.')
 
 

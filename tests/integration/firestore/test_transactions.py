@@ -245,3 +245,113 @@ def test_five_aborted_commits_end_in_a_value_error(db: Client, engine: Engine) -
 
     with pytest.raises(ValueError, match="5 attempts"):
         write(hindered.transaction())
+
+
+# The pessimistic mode
+
+
+class Rivals:
+    """Transactions on a pessimistic engine, whose waits pass virtual time and let others act."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.engine = Engine(clock=clock, locking="pessimistic", lock_timeout=2.0)
+        self.meanwhile: list[Callable[[], None]] = []
+        self.waited = 0.0
+        self.db = connect(self.engine, "demo", pause=self._pause)
+
+    def _pause(self, seconds: float) -> None:
+        self.waited += seconds
+        self.clock.advance(seconds)
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+
+    def begin(self, path: str = "c/x", **options: Any) -> firestore.Transaction:
+        transaction = self.db.transaction(**options)
+        transaction._begin()
+        self.db.document(path).get(transaction=transaction)
+        transaction.set(self.db.document(path), {"by": transaction.id.decode()})
+        return transaction
+
+
+@pytest.fixture
+def rivals(clock: ManualClock) -> Rivals:
+    made = Rivals(clock)
+    made.db.document("c/x").set({})
+    return made
+
+
+def test_a_younger_writer_waits_until_the_older_reader_has_finished(rivals: Rivals) -> None:
+    older, younger = rivals.begin(), rivals.begin("c/other")
+    younger.set(rivals.db.document("c/x"), {"by": "younger"})
+    rivals.meanwhile = [lambda: None, lambda: older._commit() and None]
+    younger._commit()
+    assert rivals.db.document("c/x").get().to_dict() == {"by": "younger"}
+    assert 0 < rivals.waited < 0.1
+
+
+def test_a_plain_write_waits_and_gives_up_with_contention(rivals: Rivals) -> None:
+    reader = rivals.begin()
+    with pytest.raises(exceptions.Aborted, match="Too much contention"):
+        rivals.db.document("c/x").set({"by": "plain"})
+    assert rivals.waited == pytest.approx(2.0, abs=0.05)
+    reader._commit()
+    rivals.db.document("c/x").set({"by": "plain"})
+
+
+def test_an_older_writer_aborts_the_younger_reader(rivals: Rivals) -> None:
+    older, younger = rivals.begin(), rivals.begin()
+    older._commit()
+    assert rivals.waited == 0
+    with pytest.raises(exceptions.Aborted, match="cross-transaction contention"):
+        younger._commit()
+
+
+def test_a_lock_timeout_ends_in_aborted(rivals: Rivals) -> None:
+    rivals.begin()
+    younger = rivals.begin()
+    with pytest.raises(exceptions.Aborted, match="lock timeout"):
+        younger._commit()
+
+
+def test_a_query_is_locked_against_phantoms_only(rivals: Rivals) -> None:
+    reader = rivals.db.transaction()
+    reader._begin()
+    query = rivals.db.collection("tasks").where(filter=FieldFilter("status", "==", "running"))
+    list(query.stream(transaction=reader))
+    rivals.db.document("tasks/1").set({"status": "queued"})
+    with pytest.raises(exceptions.Aborted):
+        rivals.db.document("tasks/1").set({"status": "running"})
+
+
+def test_a_retry_keeps_its_place_in_line(rivals: Rivals) -> None:
+    """The retry of an aborted transaction is older than whatever began after its first attempt."""
+    first, loser = rivals.begin(), rivals.begin()
+    first._commit()
+    newcomer = rivals.begin()
+    again = rivals.db.transaction()
+    again._begin(retry_id=loser.id)
+    rivals.db.document("c/x").get(transaction=again)
+    again.set(rivals.db.document("c/x"), {"by": "again"})
+    again._commit()
+    assert commits(newcomer) == [False]
+
+
+def test_a_lock_of_a_dead_client_ends_when_it_has_been_idle(rivals: Rivals) -> None:
+    rivals.begin()
+    rivals.clock.advance(61)
+    rivals.db.document("c/x").set({"by": "next"})
+    assert rivals.waited == 0
+
+
+def test_a_read_only_transaction_locks_nothing(rivals: Rivals) -> None:
+    reader = rivals.db.transaction(read_only=True)
+    reader._begin()
+    rivals.db.document("c/x").get(transaction=reader)
+    rivals.db.document("c/x").set({"by": "writer"})
+    assert rivals.waited == 0
+
+
+def test_an_unknown_retry_id_is_refused(db: Client) -> None:
+    with pytest.raises(exceptions.InvalidArgument):
+        db.transaction()._begin(retry_id=b"nonsense")
