@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -42,7 +45,20 @@ class _State:
 
 def main() -> None:
     """Entry point of the `mos` command."""
+    signal.signal(signal.SIGINT, _interrupted)
     sys.exit(run(sys.argv[1:]))
+
+
+def _interrupted(_: int, __: FrameType | None) -> NoReturn:
+    """Ctrl-C ends the process at once: every write is one commit, and an exception inside gRPC could hang its locks.
+
+    Commands that run a stack put their own handler in place of this one.
+    """
+    if sys.stderr.isatty():
+        sys.stderr.write("\x1b[?25h\n")  # a progress bar hides the cursor
+    sys.stderr.write("mos: interrupted\n")
+    sys.stderr.flush()
+    os._exit(Exit.INTERRUPTED)
 
 
 def run(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from mos.cli.exits import Exit
-from mos.local.demo.run import run_demo
+from mos.local.demo.run import Interrupted, run_demo
 
 
 def demo(
@@ -22,7 +22,11 @@ def demo(
 
     Example: mos demo --keep
     """
-    return Exit.OK if run_demo(state_dir=state_dir, jobs=jobs, keep=keep, console=Console()) else Exit.FAILED
+    try:
+        good = run_demo(state_dir=state_dir, jobs=jobs, keep=keep, console=Console())
+    except Interrupted:
+        raise typer.Abort from None
+    return Exit.OK if good else Exit.FAILED
 
 
 COMMANDS = (demo,)

@@ -20,7 +20,7 @@ from mos.local.demo.screen import Screen, summary
 from mos.local.demo.verdict import FaultOutcome, Verdict, duplicated, lost
 from mos.local.stack import DEMO_SCALE, StackOptions, build_supervisor
 from mos.local.submission import submit_images
-from mos.local.supervisor import Supervisor, ending_on_signals, running
+from mos.local.supervisor import StackError, Supervisor, running, signals_to
 from mos.runtime import Runtime, SystemRuntime
 from mos.settings import read_settings
 
@@ -64,22 +64,68 @@ def shipped_images() -> list[Path]:
     return sorted(folder.glob("*.jpg"))
 
 
+class Interrupted(Exception):
+    """Ctrl-C: end in order, and say so."""
+
+
+class _Attention:
+    """Notes a signal instead of raising in the middle of a call: gRPC's locks do not survive that."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self.starting = True
+        self.interrupted = False
+
+    def on_signal(self, _: int) -> None:
+        self.interrupted = True
+        if self.starting:
+            self._supervisor.request_stop()
+
+    def check(self) -> None:
+        """Raise Interrupted between two steps if a signal came."""
+        if self.interrupted:
+            raise Interrupted
+
+
 def run_demo(*, state_dir: Path, jobs: int, keep: bool, console: Console) -> bool:
-    """Run the demo; whether everything ended as it should."""
+    """Run the demo; whether everything ended as it should.
+
+    Raises:
+        Interrupted: by a signal; everything has ended.
+        StackError: the stack did not come up.
+    """
     runtime = SystemRuntime()
     fresh(state_dir)
-    options = StackOptions(state_dir=state_dir, time_scale=DEMO_SCALE, step_seconds=1.0)
+    supervisor = build_supervisor(StackOptions(state_dir=state_dir, time_scale=DEMO_SCALE, step_seconds=1.0))
+    attention = _Attention(supervisor)
     console.print("starting the local stack: state, queues, Prefect, two workers ...", highlight=False)
-    with ending_on_signals(), build_supervisor(options) as supervisor:
-        record = supervisor.start()
-        os.environ.update(record.addresses)
-        ui = record.addresses["PREFECT_API_URL"].removesuffix("/api")
-        console.print(f"Prefect UI: {ui}", highlight=False)
-        verdict = _play(App(read_settings(), runtime), supervisor, runtime, jobs=jobs, console=console)
-        summary(console, verdict)
-        if keep:
-            console.print(f"\nstill running (Ctrl-C ends it): {ui}", highlight=False)
-            supervisor.wait()
+    with signals_to(attention.on_signal):
+        try:
+            supervisor.start()
+            attention.starting = False
+            attention.check()
+            return _on_stack(supervisor, attention, runtime, jobs=jobs, keep=keep, console=console)
+        except StackError:
+            attention.check()
+            raise
+        finally:
+            supervisor.stop()
+
+
+def _on_stack(
+    supervisor: Supervisor, attention: _Attention, runtime: Runtime, *, jobs: int, keep: bool, console: Console
+) -> bool:
+    addresses = supervisor.status().addresses
+    os.environ.update(addresses)
+    ui = addresses["PREFECT_API_URL"].removesuffix("/api")
+    console.print(f"Prefect UI: {ui}", highlight=False)
+    verdict = _play(App(read_settings(), runtime), supervisor, attention, jobs=jobs, console=console)
+    summary(console, verdict)
+    if keep:
+        console.print(f"\nstill running (Ctrl-C ends it): {ui}", highlight=False)
+        attention.starting = True  # from here on a signal ends the stack at once
+        attention.check()
+        supervisor.wait()
     return verdict.good
 
 
@@ -92,15 +138,17 @@ def fresh(state_dir: Path) -> None:
     shutil.rmtree(state_dir / "scratch", ignore_errors=True)
 
 
-def _play(app: App, supervisor: Supervisor, runtime: Runtime, *, jobs: int, console: Console) -> Verdict:
+def _play(app: App, supervisor: Supervisor, attention: _Attention, *, jobs: int, console: Console) -> Verdict:
+    runtime = app.runtime
     run_id = runtime.new_id()[:6]
     names = tuple(f"demo-{run_id}-{number}" for number in range(1, jobs + 1))
     scene = Scene(app, supervisor, names)
     for name in names:
+        attention.check()
         submit_images(app, shipped_images(), kind="base_clip_batch", job_id=name)
     strikes = schedule()
     with Screen(console) as screen, _thawed(strikes):
-        _watch(scene, strikes, screen, runtime)
+        _watch(scene, strikes, screen, attention)
     found = scene.jobs()
     return Verdict(
         jobs=jobs,
@@ -121,10 +169,12 @@ def _thawed(strikes: list[Strike]) -> Iterator[None]:
             strike.fault.abandon()
 
 
-def _watch(scene: Scene, strikes: list[Strike], screen: Screen, runtime: Runtime) -> None:
+def _watch(scene: Scene, strikes: list[Strike], screen: Screen, attention: _Attention) -> None:
+    runtime = scene.app.runtime
     start = runtime.monotonic()
     quiet_since: float | None = None
     while (elapsed := runtime.monotonic() - start) < LONGEST:
+        attention.check()
         for strike in strikes:
             _advance(strike, scene, screen, elapsed)
         found = scene.jobs()

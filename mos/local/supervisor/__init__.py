@@ -6,7 +6,7 @@
 
 from mos.local.supervisor.detached import Down, running, start_detached, stop_detached
 from mos.local.supervisor.errors import StackError
-from mos.local.supervisor.foreground import ending_on_signals, run_foreground
+from mos.local.supervisor.foreground import run_foreground, signals_to
 from mos.local.supervisor.machine import Phase
 from mos.local.supervisor.part import Part, Restart
 from mos.local.supervisor.ports import free_port, require_port
@@ -27,11 +27,11 @@ __all__ = [
     "StackError",
     "StackRecord",
     "Supervisor",
-    "ending_on_signals",
     "free_port",
     "require_port",
     "run_foreground",
     "running",
+    "signals_to",
     "start_detached",
     "stop_detached",
 ]

@@ -60,17 +60,6 @@ def signals_to(handler: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, previous)
 
 
-@contextlib.contextmanager
-def ending_on_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the block as Ctrl-C does, by KeyboardInterrupt: a `with Supervisor(…)` then cleans up."""
-
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with signals_to(interrupt):
-        yield
-
-
 def _exit_code(received: list[int]) -> int:
     return INTERRUPTED if received[:1] == [signal.SIGINT] else 0
 

@@ -51,6 +51,8 @@ class Supervisor:
 
     def start(self) -> record.StackRecord:
         """Start everything and wait until all parts are up; on any failure or Ctrl-C nothing is left running."""
+        if self._thread is not None:
+            raise StackError("this stack was started already; make another Supervisor")
         prepare(self._state_dir)
         self._thread = self._runtime.spawn(self._run, name="supervisor")
         try:
