@@ -47,7 +47,7 @@ class Slots:
         with self._lock:
             if self._closed:
                 return 0
-            if self._free and not self._line:
+            if self._free:  # then nobody waits: freed places are handed on before they count as free
                 taken = min(most, self._free)
                 self._free -= taken
                 return taken
