@@ -86,6 +86,7 @@ def batch_write(engine: Engine, request: Any, caller: str) -> bytes:
     if len(targets) > MAX_BATCH:
         raise invalid(f"A batch write can carry at most {MAX_BATCH} writes.")
     engine.check_database(request.database)
+    engine.await_locks(request.database, request.writes)
     response = BatchWriteResponse()
     for write in request.writes:
         result, status = _write_alone(engine, request.database, write, caller)

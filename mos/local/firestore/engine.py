@@ -10,7 +10,7 @@ from typing import Any
 from mos.local.firestore import mutation
 from mos.local.firestore.clock import Clock, CommitClock, from_stamp, system_clock
 from mos.local.firestore.composites import CompositeIndexes
-from mos.local.firestore.errors import Refused, failed_precondition, invalid, not_found
+from mos.local.firestore.errors import Blocked, Refused, failed_precondition, invalid, not_found
 from mos.local.firestore.history import RETENTION
 from mos.local.firestore.meter import Meter
 from mos.local.firestore.mutation import Doc, Mutation
@@ -147,9 +147,17 @@ class Engine:
         """
         transaction = reading.transaction
         if transaction is not None and transaction.pessimistic:
-            self.transactions.queue_up(transaction, names)
+            self._queue_up(reading, transaction, names)
         reading.note_names(names)
         return [self.store.at(name, reading.time) for name in names]
+
+    def _queue_up(self, reading: Reading, transaction: Transaction, names: Sequence[str]) -> None:
+        try:
+            self.transactions.queue_up(transaction, names)
+        except Blocked:
+            if reading.started:  # the call will be made again and start another one
+                self.transactions.end(transaction)
+            raise
 
     def run(self, reading: Reading, query: Query) -> list[Doc]:
         """A query's answer."""
@@ -216,6 +224,19 @@ class Engine:
         self.released.notify_all()
         return committed
 
+    def await_locks(self, database: str, writes: Iterable[Any]) -> None:
+        """Before writes that are applied one by one: let none of them be the one that has to wait.
+
+        Raises:
+            Blocked: a lock is in the way of one of them; none was applied.
+        """
+        for write in writes:
+            try:
+                changes = self._stage([self._checked(database, write)], self._next())[0]
+            except Refused:
+                continue
+            self.transactions.make_way(changes, None)
+
     @staticmethod
     def _checked(database: str, write: Any) -> Mutation:
         checked = mutation.check(write)
@@ -224,7 +245,19 @@ class Engine:
         return checked
 
     def _apply(self, mutations: Sequence[Mutation], transaction: Transaction | None) -> Committed:
-        now = max(self.clock.last + 1, self.clock.now())
+        now = self._next()
+        changes, results = self._stage(mutations, now)
+        self.transactions.make_way(changes, transaction)
+        self._publish(changes, now)
+        return Committed(now, results)
+
+    def _next(self) -> int:
+        return max(self.clock.last + 1, self.clock.now())
+
+    def _stage(
+        self, mutations: Sequence[Mutation], now: int
+    ) -> tuple[list[Change], list[tuple[int | None, list[Any]]]]:
+        """What the writes would change at time `now`, and their results; nothing is changed yet."""
         staged: dict[str, Doc | None] = {}
         results: list[list[Any]] = []
         for step in mutations:
@@ -237,10 +270,8 @@ class Engine:
             for name, after in staged.items()
             if (before := self.store.docs.get(name)) is not after
         ]
-        self.transactions.make_way(changes, transaction)
-        self._publish(changes, now)
         versions = [(doc.updated if doc else None) for doc in (staged[step.name] for step in mutations)]
-        return Committed(now, list(zip(versions, results, strict=True)))
+        return changes, list(zip(versions, results, strict=True))
 
     def _publish(self, changes: Sequence[Change], now: int) -> None:
         self.clock.last = now

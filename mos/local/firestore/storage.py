@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from grpc import StatusCode
+
 from mos.local.firestore.encoding import name_key
+from mos.local.firestore.errors import Refused
 from mos.local.firestore.mutation import Doc
 from mos.local.firestore.store import Change
 
@@ -102,7 +105,19 @@ class Sqlite:
         return int(found)
 
     def save(self, changes: Iterable[Change], at: int) -> None:
-        """Write a commit, whole or not at all."""
+        """Write a commit, whole or not at all.
+
+        Raises:
+            Refused: RESOURCE_EXHAUSTED where the file cannot be written; nothing was.
+        """
+        try:
+            self._write(changes, at)
+        except sqlite3.Error as error:
+            raise Refused(
+                StatusCode.RESOURCE_EXHAUSTED, f"The data file {self._path} cannot be written ({error})."
+            ) from error
+
+    def _write(self, changes: Iterable[Change], at: int) -> None:
         with self._db:
             self._db.execute("BEGIN")
             for name, _, after in changes:

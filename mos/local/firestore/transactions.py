@@ -236,7 +236,7 @@ class Transactions:
         Raises:
             Refused: ABORTED.
         """
-        if transaction.snapshot is None or transaction.pessimistic:
+        if transaction.snapshot is None or transaction.pessimistic or transaction.read_only:
             return
         if transaction.snapshot < store.history.horizon:
             raise aborted("The transaction's snapshot is no longer kept. Please try again.")

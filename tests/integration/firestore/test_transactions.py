@@ -355,3 +355,16 @@ def test_a_read_only_transaction_locks_nothing(rivals: Rivals) -> None:
 def test_an_unknown_retry_id_is_refused(db: Client) -> None:
     with pytest.raises(exceptions.InvalidArgument):
         db.transaction()._begin(retry_id=b"nonsense")
+
+
+def test_a_batch_write_that_waits_applies_nothing_twice(rivals: Rivals) -> None:
+    reader = rivals.begin()
+    rivals.meanwhile = [reader._rollback]
+    increment = {"field_path": "n", "increment": {"integer_value": 1}}
+    writes = [
+        {"transform": {"document": rivals.db.document(path)._document_path, "field_transforms": [increment]}}
+        for path in ("c/first", "c/x")
+    ]
+    rivals.db._firestore_api.batch_write(request={"database": rivals.db._database_string, "writes": writes})
+    assert [rivals.db.document(path).get().get("n") for path in ("c/first", "c/x")] == [1, 1]
+    assert rivals.waited > 0
