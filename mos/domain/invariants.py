@@ -26,6 +26,7 @@ MAX_SUBMISSIONS = 3
 """Submissions of one render (law 9)."""
 RECOVERING = frozenset({By.REAPER, By.RENDER_RECOVERY, By.STALLED_JOBS, By.PRODUCTION_RETRY})
 WITHOUT_SLOT = frozenset({"voice_training"})
+SIGNED = "worker:"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -80,6 +81,19 @@ def attempts_never_go_back(seen: Evidence) -> Found:
         revived = line.before in {TaskStatus.FAILED, TaskStatus.DEAD} and line.after != line.before
         if line.attempt < earlier.attempt + revived:
             yield Violation("S3", line.path, f"attempt {earlier.attempt} → {line.attempt} ({entry.id})")
+
+
+def only_the_holder_ends_work(seen: Evidence) -> Found:
+    """S3: while a lease is alive, no other worker moves its task; one that spends a budget is no holder.
+
+    Workers sign their commits as `worker:{owner}`; what other signatures hide is not judged.
+    """
+    for entry, line in seen.history.steps():
+        signed = entry.actor.startswith(SIGNED) and line.lease_owner_before is not None
+        if not signed or entry.act == "spent" or line.lease_token is not None or not _alive(entry, line):
+            continue
+        if entry.actor != f"{SIGNED}{line.lease_owner_before}":
+            yield Violation("S3", line.path, f"{entry.actor} {entry.act}: the lease is another's ({entry.id})")
 
 
 def leases_never_overlap(seen: Evidence) -> Found:
@@ -257,6 +271,7 @@ def _stored(seen: Evidence) -> Iterator[tuple[str, Task | Job]]:
 CHECKS: tuple[Callable[[Evidence], Found], ...] = (
     terminal_is_absorbing,
     attempts_never_go_back,
+    only_the_holder_ends_work,
     leases_never_overlap,
     budgets_hold,
     no_live_lease_is_reaped,

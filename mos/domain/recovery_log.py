@@ -27,6 +27,7 @@ class LogLine(Nested):
     executions: int = 0
     error_class: FailureClass | None = None
     lease_token: str | None = None
+    lease_owner_before: str | None = None
     lease_token_before: str | None = None
     lease_ended_before: Instant | None = None
     kind: str | None = None

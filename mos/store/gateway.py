@@ -268,6 +268,7 @@ def _of_task(change: TaskChange) -> dict[str, Any]:
         "executions": after.executions,
         "errorClass": str(after.error.failure_class) if after.error else None,
         "leaseToken": after.lease.token if after.lease else None,
+        "leaseOwnerBefore": before.lease.owner if before and before.lease else None,
         "leaseTokenBefore": before.lease.token if before and before.lease else None,
         "leaseEndedBefore": before.lease.expires_at if before and before.lease else None,
     }

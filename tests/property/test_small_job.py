@@ -294,6 +294,8 @@ class SmallJob(RuleBasedStateMachine):
             refused = fence(task, token=holder.token, attempt=holder.attempt)
             if refused is not None or task is None or job is None:
                 return None, None
+            holds = task.lease is not None and task.lease.token == holder.token
+            assert holds, f"S3: {holder.owner} changes {task.id} without holding its lease"
             decision = decide(reader, task, job)
             return (decision if isinstance(decision, Commit) else decision.commit), decision
 

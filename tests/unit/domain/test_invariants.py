@@ -14,6 +14,7 @@ from mos.domain.recovery_log import History, LogEntry
 from tests.builders import NOW, ago, ahead, incident, job, policy, task
 
 T = "tasks/t"
+LIVE = ahead(minutes=4)
 J = "jobs/j"
 
 
@@ -80,6 +81,24 @@ def test_s3_a_revival_without_a_new_attempt() -> None:
     failed = entry(1, line(T, "running", "failed", attempt=2))
     assert broken(failed, entry(2, line(T, "failed", "pending", attempt=2), by="operator")) == {"S3"}
     assert broken(failed, entry(2, line(T, "failed", "pending", attempt=3), by="operator")) == set()
+
+
+def signed(actor: str, *, ended: datetime = LIVE, act: str = "complete", **fields: Any) -> set[str]:
+    held = {"leaseTokenBefore": "a", "leaseOwnerBefore": "boot-b", "leaseEndedBefore": ended} | fields
+    done = entry(3, line(T, "running", "completed", **held), act=act).replace(actor=actor)
+    return broken(CREATED, STARTED, CLAIMED, done)
+
+
+def test_s3_a_worker_that_ends_what_another_holds() -> None:
+    assert signed("worker:boot-a") == {"S3"}
+    assert signed("worker:boot-b") == set()
+
+
+def test_s3_what_is_no_zombies_work() -> None:
+    assert signed("worker:boot-a", ended=NOW) == set()
+    assert signed("worker:boot-a", act="spent") == set()
+    assert signed("somebody") == set()
+    assert signed("worker:boot-a", leaseOwnerBefore=None) == set()
 
 
 def takeover(ended: datetime, *, reaps: int) -> LogEntry:
