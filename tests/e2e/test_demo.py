@@ -38,22 +38,22 @@ def start(state: Path) -> subprocess.Popen[str]:
 
 def test_the_demo_survives_ctrl_c_and_then_recovers_everything(state: Path) -> None:
     """Ctrl-C in the middle leaves no process; the next run ends with nothing lost and nothing done twice."""
-    interrupted = start(state)
-    assert interrupted.stdout is not None
-    for line in interrupted.stdout:
-        if "fault:" in line:
-            break
-    assert stack_processes(state)
-    interrupted.send_signal(signal.SIGINT)
-    rest = interrupted.stdout.read()
-    assert interrupted.wait(timeout=60) == 130, rest
+    with start(state) as interrupted:
+        assert interrupted.stdout is not None
+        for line in interrupted.stdout:
+            if "fault:" in line:
+                break
+        assert stack_processes(state)
+        interrupted.send_signal(signal.SIGINT)
+        rest = interrupted.stdout.read()
+        assert interrupted.wait(timeout=60) == 130, rest
     assert "Traceback" not in rest
     assert stack_processes(state) == []
 
-    whole = start(state)
-    assert whole.stdout is not None
-    text = whole.stdout.read()
-    assert whole.wait(timeout=60) == 0, text
+    with start(state) as whole:
+        assert whole.stdout is not None
+        text = whole.stdout.read()
+        assert whole.wait(timeout=60) == 0, text
     assert stack_processes(state) == []
     said = {name: figure for name, figure in (re.split(r" {2,}", line, maxsplit=1) for line in _figures(text))}
     assert said == {
