@@ -10,9 +10,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from mos.cli import demo, documents, jobs, missions, stack
+from mos.cli import classify, demo, documents, jobs, missions, stack
 from mos.cli.exits import Exit, exit_code_of, show
 from mos.domain.errors import AppError
+from mos.local.firestore.cli import app as firestore
 
 app = typer.Typer(
     name="mos",
@@ -23,7 +24,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(documents.pipeline, name="pipeline")
-for command in (*stack.COMMANDS, *jobs.COMMANDS, *missions.COMMANDS, *demo.COMMANDS, *documents.COMMANDS):
+app.add_typer(firestore, name="firestore")
+COMMANDS = (stack, jobs, missions, demo, classify, documents)
+for command in (command for module in COMMANDS for command in module.COMMANDS):
     app.command()(command)
 
 

@@ -55,7 +55,7 @@ def test_the_demo_survives_ctrl_c_and_then_recovers_everything(state: Path) -> N
         text = whole.stdout.read()
         assert whole.wait(timeout=60) == 0, text
     assert stack_processes(state) == []
-    said = {name: figure for name, figure in (re.split(r" {2,}", line, maxsplit=1) for line in _figures(text))}
+    said = dict(re.split(r" {2,}", line, maxsplit=1) for line in _figures(text))
     assert said == {
         "jobs completed": "3 of 3",
         "faults injected": "4",
