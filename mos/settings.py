@@ -90,10 +90,8 @@ class Settings(BaseSettings):
         """What is allowed and unwise, for the log at start."""
         if self.heartbeat_ms * 2 <= self.visibility_seconds * 1000:
             return ()
-        return (
-            f"SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS: {self.heartbeat_ms} ms is above half of the visibility timeout "
-            f"({self.visibility_seconds} s): one slow renewal loses the lease",
-        )
+        text = f"SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS: {self.heartbeat_ms} ms is above half of the visibility timeout "
+        return (f"{text}({self.visibility_seconds} s): one slow renewal loses the lease",)
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:

@@ -59,6 +59,8 @@ def main(arguments: list[str]) -> int:
 
 def _make() -> tuple[WorkerProcess, str]:
     app = from_environment()
+    for warning in app.settings.warnings():
+        logs.logger(__name__).warning(warning)
     _advise(app.settings)
     parts = Parts(
         settings=app.settings,
