@@ -61,7 +61,6 @@ def _make() -> tuple[WorkerProcess, str]:
     app = from_environment()
     for warning in app.settings.warnings():
         logs.logger(__name__).warning(warning)
-    _advise(app.settings)
     parts = Parts(
         settings=app.settings,
         policy=app.policy,
@@ -73,16 +72,6 @@ def _make() -> tuple[WorkerProcess, str]:
         worker_id=app.runtime.new_id(),
     )
     return build_process(parts), parts.worker_id
-
-
-def _advise(settings: Settings) -> None:
-    """What is allowed and yet unwise."""
-    if settings.heartbeat_ms > settings.visibility_seconds * 1000 / 2:
-        logs.logger(__name__).warning(
-            "SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS is above half of the window: one missed beat may lose a message",
-            heartbeatMs=settings.heartbeat_ms,
-            windowSeconds=settings.visibility_seconds,
-        )
 
 
 def run() -> None:
