@@ -83,6 +83,13 @@ def test_a_re_poll_starts_the_next_generation_and_the_late_original_is_stale(mak
     assert (message.step_type, message.poll_generation, message.attempt) == ("render_poll", 8, 0)
 
 
+def test_a_re_poll_takes_the_ended_lease_of_a_submitter_that_died(make: Any) -> None:
+    """Should it wake up, its late write is fenced off."""
+    render = make.render(submitted_at=ago(minutes=9), last_polled_at=None, missing_since=None)
+    found = make.task(render, lease=lease(ends=ago(minutes=3)))
+    assert lawful(commit_look(make.decide(found, make.evidence()), found)).lease is None
+
+
 def test_a_suspicion_is_remembered_and_looked_at_again(make: Any) -> None:
     found = make.task(make.render(missing_since=None, unanswered_since=ago(minutes=9)))
     commit = commit_look(make.decide(found, make.evidence()), found)
