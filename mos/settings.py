@@ -90,7 +90,7 @@ class Settings(BaseSettings):
         """What is allowed and unwise, for the log at start."""
         if self.heartbeat_ms * 2 <= self.visibility_seconds * 1000:
             return ()
-        text = f"SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS: {self.heartbeat_ms} ms is above half of the visibility timeout "
+        text = f"SQS_VISIBILITY_HEARTBEAT_INTERVAL_MS: {self.heartbeat_ms} ms is above half of the window "
         return (f"{text}({self.visibility_seconds} s): one slow renewal loses the lease",)
 
 
