@@ -46,8 +46,8 @@ _CODES = _table(
         Cause.TRANSFER: """
             BadDigest IncompleteBody XAmzContentSHA256Mismatch XAmzContentChecksumMismatch Md5Mismatch NoSuchUpload
             InvalidPart ERR_CONTENT_LENGTH_MISMATCH storage/retry-limit-exceeded storage/server-file-wrong-size
-            IncompleteRead IncompleteReadError ChecksumMismatch FlexibleChecksumError storage/invalid-checksum
-            ERR_STREAM_PREMATURE_CLOSE S3UploadFailedError S3TransferFailedError
+            ChecksumMismatch FlexibleChecksumError storage/invalid-checksum
+            S3UploadFailedError S3TransferFailedError
         """,
         Cause.NETWORK: """
             ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ENETDOWN
@@ -56,7 +56,8 @@ _CODES = _table(
             ERR_NETWORK_CHANGED ERR_CONNECTION_CLOSED ERR_EMPTY_RESPONSE ERR_HTTP2_STREAM_ERROR
             ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_GOAWAY_SESSION ERR_SSL_PROTOCOL_ERROR WSAECONNRESET WSAECONNREFUSED
             WSAENOTCONN ERROR_NETNAME_DELETED ERROR_BAD_NETPATH EndpointConnectionError ConnectionClosedError
-            NetworkingError UND_ERR_CLOSED ResponseStreamingError InvalidChunkLength
+            NetworkingError UND_ERR_CLOSED ResponseStreamingError InvalidChunkLength IncompleteReadError IncompleteRead
+            ERR_STREAM_PREMATURE_CLOSE
             UND_ERR_RES_CONTENT_LENGTH_MISMATCH ERR_HTTP2_ERROR
         """,
         Cause.SERVER: """

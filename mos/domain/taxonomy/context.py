@@ -58,9 +58,6 @@ _GONE = frozenset(
         "absent", "disabled", "inactive", "retired", "none", "no", "false", "empty", "withdrawn", "revoked", "gone",
     }
 )  # fmt: skip
-_GOOD = frozenset(
-    {"ok", "published", "available", "present", "active", "live", "ready", "exists", "found", "valid", "good"}
-)
 _STATE_KEYS = frozenset({"templatestate", "templatestatus", "bundlestate", "bundlestatus"})
 _FLAG_KEYS = frozenset({"templateexists", "templatepublished", "templateavailable", "bundleexists", "templatefound"})
 _NEGATIVE_KEYS = frozenset({"templatemissing", "templateunpublished", "templatedeleted"})
@@ -79,8 +76,6 @@ class Scene:
     asset: bool
     """Storage failed a step that works on assets: what is missing there is no template."""
     template_gone: bool
-    template_good: bool
-    """The template is known to be there and published: what is missing is something else."""
     template_step: bool
 
 
@@ -102,7 +97,6 @@ def scene_of(context: Mapping[str, Any] | None) -> Scene:
         moving=place in MOVING and not any(mark in step for mark in _UNPACKING),
         asset=by_service is Place.TRANSFER and by_step in {Place.PROVIDER, Place.MEDIA},
         template_gone=_template_gone(known),
-        template_good=_template_good(known),
         template_step=by_step is Place.TEMPLATE,
     )
 
@@ -122,17 +116,6 @@ def _template_gone(known: Mapping[str, Any]) -> bool:
     if any(known.get(key) is True for key in _NEGATIVE_KEYS):
         return True
     return any(_says_gone(known[key]) for key in _STATE_KEYS | _FLAG_KEYS if key in known)
-
-
-def _template_good(known: Mapping[str, Any]) -> bool:
-    inner = known.get("template")
-    states = [known.get(key) for key in _STATE_KEYS | _FLAG_KEYS]
-    states += (
-        [v for k, v in inner.items() if isinstance(k, str) and _plain(k) in _INNER_KEYS]
-        if isinstance(inner, Mapping)
-        else []
-    )
-    return any(value is True or (isinstance(value, str) and _plain(value) in _GOOD) for value in states)
 
 
 def _says_gone(value: object) -> bool:

@@ -16,6 +16,9 @@ EVIDENCE_CHARS = 200
 NOTHING = "nothing_matched"
 _TEMPLATE_RULE = "template.state"
 
+_ALSO_AT_THE_TEMPLATE = {FailureClass.UNKNOWN, FailureClass.PROVIDER_REJECTION}
+"""Storage answers 403 for an object that is not there to those who may not list."""
+
 _ALWAYS = {
     Cause.DISK_FULL: FailureClass.INFRASTRUCTURE,
     Cause.HOST_MEMORY: FailureClass.INFRASTRUCTURE,
@@ -119,9 +122,7 @@ def _of_missing(scene: Scene) -> FailureClass:
             return FailureClass.PROVIDER_REJECTION
         case Place.STATE | Place.QUEUE:
             return FailureClass.UNKNOWN
-        case Place.MEDIA:
-            return FailureClass.MEDIA_OR_TEMPLATE
-        case Place.RENDER if scene.template_good:
+        case Place.MEDIA | Place.RENDER:
             return FailureClass.MEDIA_OR_TEMPLATE
         case _:
             return FailureClass.TEMPLATE_UNAVAILABLE
@@ -151,7 +152,7 @@ def _with_template(found: Classification, scene: Scene) -> Classification:
     """A failed transfer of a template that is missing or unpublished: there is nothing to transfer."""
     if not scene.template_gone:
         return found
-    excused = {FailureClass.TEMPLATE_TRANSFER} | ({FailureClass.UNKNOWN} if scene.template_step else set())
+    excused = {FailureClass.TEMPLATE_TRANSFER} | (_ALSO_AT_THE_TEMPLATE if scene.template_step else set())
     if found.failure_class not in excused:
         return found
     return Classification(failure_class=FailureClass.TEMPLATE_UNAVAILABLE, rule=_TEMPLATE_RULE, evidence=found.evidence)

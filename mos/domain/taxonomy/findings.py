@@ -41,6 +41,8 @@ _BUG = bugs.PROGRAM
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w{1,99}(?:[./-][A-Za-z_]\w{0,99}){0,6}")
 _EXCEPTION_SUFFIX = ("Exception", "Error", "Fault")
 _SHORTEST_UPPER = 4
+_PROSE_KEYS = frozenset({"error", "err", "exception", "failure", "kind"})
+_ENDS = frozenset({"", *"\"',;)}]>\n"})
 
 _TIMEOUT_STATUSES = frozenset({408, 504, 522, 524, 598, 599})
 _STATUS_CAUSES = {
@@ -72,13 +74,18 @@ def _statuses(facts: Facts) -> Iterator[Finding]:
 
 def _codes(facts: Facts) -> Iterator[Finding]:
     for slot in facts.slots:
-        if is_code_key(slot.key):
+        if is_code_key(slot.key) and (_looks_like_code(slot.value) or _is_whole(slot, facts.text)):
             for found in _looked_up(slot.value, slot):
                 yield replace(found, rank=Rank.CODE) if _is_own_type(slot, found) else found
     for match in _IDENTIFIER.finditer(facts.text):
         if _looks_like_code(match[0]):
             slot = Slot("code", match[0], match.start(), match.end(), facts.depths.of(match.start()))
             yield from _looked_up(match[0], slot)
+
+
+def _is_whole(slot: Slot, text: str) -> bool:
+    """Whether a plain word is all there is behind its key, and not the first word of a sentence."""
+    return slot.key not in _PROSE_KEYS and text[slot.end : slot.end + 1] in _ENDS
 
 
 def _is_own_type(slot: Slot, found: Finding) -> bool:

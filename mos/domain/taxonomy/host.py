@@ -15,15 +15,15 @@ RULES = (
             free|disk|disc|storage|scratch space; insufficient ..1 disk|disc|storage|scratch space;
             disk|disc|drive|volume|filesystem|partition|device is ..2 full; disk|disc|filesystem full;
             disk|disc|storage quota ..2 exceed*|reached; user|block quota exceeded; out of disk|disc|storage ..1
-            space; run|ran|running out of ..2 disk|disc|space; low disk|disc space; disk|disc space ..4
-            low|exhausted|insufficient|full; not enough room on ..2 disk|device|volume; free up ..3 disk|space; no
-            free space; disk cache ..3 full; exceed* ..4 ephemeral local storage; ephemeral storage ..6
-            exceed*|exceeds; low on resource ephemeral storage; write failed ..3 disk full; insufficient free space;
-            insufficient space; no usable temporary directory; espace insuffisant; espace disque insuffisant; nicht
-            genügend speicherplatz; kein speicherplatz; nicht genug speicherplatz; espacio ..2 insuficiente; no hay
-            ..2 espacio; espaço insuficiente; espace disque; spazio ..3 insufficiente; za mało miejsca; datenträger
-            ..2 voll; onvoldoende schijfruimte; yeterli alan yok; diskte yeterli; não há espaço; plus d espace; spazio
-            su disco
+            space; run|ran|running out of ..2 disk|disc|space; low disk|disc space; low on ..1 disk|space|storage;
+            maskedpath ..3 100 capacity|full|used; disk|disc space ..4 low|exhausted|insufficient|full; not enough
+            room on ..2 disk|device|volume; free up ..3 disk|space; no free space; disk cache ..3 full; exceed* ..4
+            ephemeral local storage; ephemeral storage ..6 exceed*|exceeds; low on resource ephemeral storage; write
+            failed ..3 disk full; insufficient free space; insufficient space; no usable temporary directory; espace
+            insuffisant; espace disque insuffisant; nicht genügend speicherplatz; kein speicherplatz; nicht genug
+            speicherplatz; espacio ..2 insuficiente; no hay ..2 espacio; espaço insuficiente; espace disque; spazio
+            ..3 insufficiente; za mało miejsca; datenträger ..2 voll; onvoldoende schijfruimte; yeterli alan yok;
+            diskte yeterli; não há espaço; plus d espace; spazio su disco
         """,
         native="""
             磁盘空间不足; 磁盘已满; 硬盘空间不足; 設備上沒有空間; 设备上没有空间; 空间不足; 空間不足;
@@ -38,17 +38,17 @@ RULES = (
         rank=Rank.CAUSE,
         phrases="""
             out of memory; outofmemory; oom killed|killer|kill|error; oom when allocating; oom; not enough ..3 memory;
-            insufficient ..3 memory|ram|vram; <cannot> ..2 allocate ..5 memory; <cannot> allocate|malloc|reserve;
-            alloc* ..2 failed ..3 memory; memory allocation fail*; bad alloc; heap limit; heap out of memory; java
-            heap space; gc overhead limit exceeded; low on memory; out of ram|vram; ran|run|running out of ..2
-            memory|ram; paging file ..3 too small; memory limit exceed*|reached; exceed* ..4 memory ..1 limit|limits;
-            exceed* ..3 available|allowed memory|ram; memory ..4 exhausted; exhausted ..3 memory; allowed memory size
-            ..5 exhausted; too little memory; not enough storage is available to process; insufficient system
-            resources; insufficient virtual memory; no memory available; memoryerror; max rss exceeded; need* more
-            memory|ram; nicht genügend arbeitsspeicher; mémoire insuffisante; memoria insuficiente; memória
-            insuficiente; killed process ..6 total vm; reached ..2 memory limit; memory usage ..6 exceed*|above|over;
-            memory high watermark; warm shutdown ..4 memory; memory cgroup; crashed ..3 out of memory; install* more
-            ram; lack of memory; memory pressure
+            insufficient ..3 memory|ram|vram; <cannot> ..2 allocate ..5 memory|ram; <cannot> ..2 allocate ..4
+            tensor|bytes|gib|mib|gb|mb|kb|ram|vram|gpu|buffer requested; alloc* ..2 failed ..3 memory; memory
+            allocation fail*; bad alloc; heap limit; heap out of memory; java heap space; gc overhead limit exceeded;
+            low on memory; out of ram|vram; ran|run|running out of ..2 memory|ram; paging file ..3 too small; memory
+            limit exceed*|reached; exceed* ..4 memory ..1 limit|limits; exceed* ..3 available|allowed memory|ram;
+            memory ..4 exhausted; exhausted ..3 memory; allowed memory size ..5 exhausted; too little memory; not
+            enough storage is available to process; insufficient system resources; insufficient virtual memory; no
+            memory available; memoryerror; max rss exceeded; need* more memory|ram; nicht genügend arbeitsspeicher;
+            mémoire insuffisante; memoria insuficiente; memória insuficiente; killed process ..6 total vm; reached ..2
+            memory limit; memory usage ..6 exceed*|above|over; memory high watermark; warm shutdown ..4 memory; memory
+            cgroup; crashed ..3 out of memory; install* more ram; lack of memory; memory pressure
         """,
         unless="""
             context window; memory leak detected; possible eventemitter memory leak

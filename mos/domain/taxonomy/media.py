@@ -19,10 +19,10 @@ RULES = (
             error*|disabled|failed|errors; expression|expressions errors; footage ..4
             missing|offline|not|error|corrupt*|import; error swapping footage; effect* ..3 missing|not|unavailable;
             plug in|ins ..6 missing|not|could; output module ..6 not|fail*|error|template; no output module; exceed*
-            internal limits; modal dialog; unable to render; newer version of after effects; created ..4 newer
-            version; file format module could not; could not parse the file; property ..6 hidden|null|not; object is
-            invalid; null is not an object; is not a function; can not set value; set value with this property; cycle
-            ..3 dependency|detected; recursive ..2 comp*; codec ..4 not ..2
+            internal limits; buffer larger than; larger than ..3 pixels; modal dialog; unable to render; newer version
+            of after effects; created ..4 newer version; file format module could not; could not parse the file;
+            property ..6 hidden|null|not; object is invalid; null is not an object; is not a function; can not set
+            value; set value with this property; cycle ..3 dependency|detected; recursive ..2 comp*; codec ..4 not ..2
             available|installed|found|supported|support; rendering error while writing; error in ..3 output module;
             file ..4 damaged; error ..2 expression; evaluating expression; invalid ..3 output
             module|layer|composition|comp; not a valid ..4 project|aep|after; project ..4 damaged|corrupt*;
@@ -49,13 +49,14 @@ RULES = (
             ..3 not found; encoder ..3 not found; conversion failed; error ..3 opening ..2 input|output; error opening
             input; ffmpeg exited with|code; ffmpeg ..3 failed|error|exited; ffprobe ..3 failed|error|exited;
             width|height ..4 not divisible; not divisible by 2; invalid ..2
-            dimensions|nal|frame|header|marker|huffman|sample; nal unit; zero ..1 duration|length|byte; zero byte* ..2
-            file|image|video; empty ..2 file|image|video|input; no decodable ..1 frame*; no frames; all ..1 frames ..2
-            black; black frame*; unrecognized ..2 format|file; file ..3 not ..2 recogni*; image ..4 exceeds ..4 pixel
-            limit; exceeds pixel limit; decompression bomb; exceeds limit of ..2 pixels; broken data stream; bad
-            image; heif ..3 error|fail*|not|support*; vips*; unable to read ..2 image|video|frame|audio|file|media;
-            unsupported ..2 mime|media|file ..1 type|format; format ..2 not ..2 recogni*|supported|support*; image
-            format; buffer|file|input|image|video|audio ..2 is empty; buffer contains unsupported; bitstream ..3
+            dimensions|nal|frame|header|marker|huffman|sample; nal unit; zero ..1
+            duration|length|byte|width|height|size|frames; zero byte* ..2 file|image|video; empty ..2
+            file|image|video|input; no decodable ..1 frame*; no frames; all ..1 frames ..2 black; black frame*;
+            unrecognized ..2 format|file; file ..3 not ..2 recogni*; image ..4 exceeds ..4 pixel limit; exceeds pixel
+            limit; decompression bomb; exceeds limit of ..2 pixels; broken data stream; bad image; heif ..3
+            error|fail*|not|support*; vips*; unable to read ..2 image|video|frame|audio|file|media; unsupported ..2
+            mime|media|file ..1 type|format; format ..2 not ..2 recogni*|supported|support*; image format;
+            buffer|file|input|image|video|audio ..2 is empty; buffer contains unsupported; bitstream ..3
             not|error|filter; error splitting; channel layout; could not write header; error initializing ..2
             output|filter*|complex; error reinitializing filters; invalid frame size; frame ..2 dimensions; timebase;
             non monoton*; sample rate ..3 not|unsupported|invalid; av error|averror; not a jpeg; not a png; bad magic;

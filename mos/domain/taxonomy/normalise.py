@@ -9,8 +9,8 @@ from __future__ import annotations
 import html
 import re
 
-HEAD_CHARS = 16_000
-TAIL_CHARS = 24_000
+HEAD_CHARS = 10_000
+TAIL_CHARS = 14_000
 MAX_CHARS = HEAD_CHARS + TAIL_CHARS + 1
 
 _ANSI = re.compile(r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|\x1b[@-_]")

@@ -67,7 +67,8 @@ def _facts(error: AppError) -> dict[str, Any]:
 
 def _with_service(error: AppError, context: Mapping[str, Any] | None) -> dict[str, Any]:
     known = dict(context or {})
-    if isinstance(error, ExternalServiceError) and not known.get("service"):
+    of_the_system = error.code.startswith("errno_")  # any errno, of a socket too: no service of ours spoke
+    if isinstance(error, ExternalServiceError) and not of_the_system and not known.get("service"):
         known["service"] = _SERVICES.get(error.service, error.service)
     return known
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-MAX_WORDS = 12_000
+MAX_WORDS = 8_000
 BREAK = "\n"
 """The word that no phrase crosses."""
 _PREFIX = 3

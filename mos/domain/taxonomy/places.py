@@ -14,7 +14,7 @@ RULES = (
         places=frozenset({Place.QUEUE}),
         phrases="""
             worker|workers|runner|agent|executor|process|consumer|lease|lock|heartbeat|pod|node|poller ..6
-            lost|dead|died|pruned|exited|killed|shutdown|expired|stale|offline|removed|gone|crash*|stopped|missed|failed|terminated|disappeared|reaped;
+            lost|closed|dead|died|pruned|exited|killed|shutdown|expired|stale|offline|removed|gone|crash*|stopped|missed|failed|terminated|disappeared|reaped;
             stale; killed externally; shutdown signal; pruned; reaped; reaper; queued; not acknowledged; unacked;
             never ..6; redelivered; stuck; stalled; pickup; unclaimed; requeued; lease; heartbeat
         """,

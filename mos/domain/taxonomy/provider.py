@@ -11,9 +11,9 @@ RULES = (
         cause=Cause.SERVER,
         rank=Rank.CAUSE,
         phrases="""
-            high demand; overloaded; at ..2 capacity; over capacity; heavy load|traffic|demand; high
-            load|traffic|volume; too busy; experiencing ..3 demand|load|traffic; currently ..2 busy; server* ..2 busy;
-            system ..2 busy; servers are ..2 busy; no available ..1
+            high demand; overloaded; at capacity; at full|max|maximum|its|our ..1 capacity; over capacity; heavy
+            load|traffic|demand; high load|traffic|volume; too busy; experiencing ..3 demand|load|traffic; currently
+            ..2 busy; server* ..2 busy; system ..2 busy; servers are ..2 busy; no available ..1
             capacity|gpu|gpus|instances|servers|machines|channel; no ..2 capacity available; no ..2 gpus ..1
             available; no healthy upstream|backend*; insufficient capacity; out of capacity; capacity ..3
             exceeded|unavailable|constraints|reached; no upstream; overload; peak hours; moderation ..4
@@ -30,9 +30,10 @@ RULES = (
         phrases="""
             poll* ..3 count ..3 exceed*|reached|limit; poll* ..4 exceed*|exhausted|limit|attempts|timeout|timed; max*
             ..2 poll*; exceeded ..4 poll*; still processing|running|pending|generating|queued|progress ..1 after;
-            after ..3 polls|polling; not ..2 complete* ..2 after ..6 polls|checks|attempts|polling; gave up polling;
-            stopped polling; polled ..2 times; operation ..3 not done|finish*|complete*; not ready ..2 after; status
-            check* ..3 exceed*|exhausted
+            after ..3 polls|polling; not ..2 complete* ..2 after ..6 polls|checks|attempts|polling; give|giving|gave
+            up ..1 poll*; still ..1 in ..1 processing|running|pending|queued; still in progress; stopped polling;
+            polled ..2 times; operation ..3 not done|finish*|complete*; not ready ..2 after; status check* ..3
+            exceed*|exhausted
         """,
     ),
     Rule(

@@ -73,11 +73,11 @@ RULES = (
             suspended|locked|deactivated|disabled|terminated|closed|banned|restricted|delinquent|standing|frozen|overdue;
             user is locked; billed users|accounts; only ..4 paid|billed|pro|enterprise ..2
             users|plans|plan|customers|accounts|tier; subscription ..3
-            expired|required|inactive|cancel*|ended|need*|past|limit|plan|not; need ..5 subscription; upgrade ..3
-            plan|subscription|account|tier; upgrade to ..3 plan|tier|pro|paid; trial ..3
-            expired|ended|over|exhausted|credits; free ..2 quota ..3 exhausted|used|exceeded|ended; exceeds ..1 your
-            ..1 quota; credits remaining while; good standing; requires ..3 paid|subscription|plan; plan does not ..4
-            include|allow|support|have|cover; not included in your ..3 plan; not available ..3 your|free|current
+            expired|required|inactive|cancel*|ended|need*|past|limit|plan|not; need* ..3 paid|subscription|plan; paid
+            plan|subscription; upgrade ..3 plan|subscription|account|tier; upgrade to ..3 plan|tier|pro|paid; trial
+            ..3 expired|ended|over|exhausted|credits; free ..2 quota ..3 exhausted|used|exceeded|ended; exceeds ..1
+            your ..1 quota; credits remaining while; good standing; requires ..3 paid|subscription|plan; plan does not
+            ..4 include|allow|support|have|cover; not included in your ..3 plan; not available ..3 your|free|current
             plan|tier; exceeded ..2 current quota; check your plan and billing; usage limits ..6 regain access;
             reached ..4 usage limits; monthly ..3 quota ..2 exceed*|reached|exhausted; monthly ..2 limit ..2
             exceed*|reached; prepaid ..4 depleted|exhausted|used; budget ..3 exceed*|exhausted|limit|reached; quota

@@ -44,7 +44,7 @@ _STATUS = re.compile(
     rf"|(?:{_REASONS})[ :,(\[-]{{1,3}}(?:HTTP |status |code |error )?(?P<after>[45][0-9]{{2}})(?=[)\]\s.,;]|$)"
     # status code 504, server responded with a status of 422, API error 400
     r"|\b(?:status|response|server|upstream|api|service|gateway)[ _-]?"
-    r"(?:code|responded|returned|answered|replied|sent)?"
+    r"(?:was|is|of|code|responded|returned|answered|replied|sent)?"
     r"(?: with)?(?: an?)?(?: status)?(?: code)?(?: of)?(?: error)?(?: http)?(?: response)?[ :=(]{1,3}"
     r"(?P<word>[45][0-9]{2})\b(?![.,]?[0-9]|%)"
     # Error: 401, Error code: 529, upload failed: 403
@@ -58,7 +58,8 @@ _STATUS = re.compile(
     r"(?P<verb>[45][0-9]{2})\b(?=[\s`)]{0,2}(?:error|response|status|$|[.,:;\n]|from|on|for|\())"
     # 422 The input was flagged (at the start of the text only)
     r"|^[\s\[(]{0,4}(?P<leading>[45][0-9]{2})\b(?=[\])]{0,1}[ ]{0,2}(?:[-–—:{|]|(?-i:[A-Z])|\.\.\.|$))"
-    r"|\([ ]?(?P<parenthesised>[45][0-9]{2})[ ]?\)",
+    # Service unavailable (503), but not a frame number after a time code
+    r"|(?<=[A-Za-z.][ ])\([ ]?(?P<parenthesised>[45][0-9]{2})[ ]?\)",
     re.IGNORECASE,
 )
 _KEYED = re.compile(
@@ -74,7 +75,8 @@ _STATUS_KEYS = frozenset(
 )  # fmt: skip
 _NEVER_CODES = frozenset({"name", "detail", "details"})
 _DEEPER = re.compile(r"caused by|cause:|reason:|root cause|inner exception|--->", re.IGNORECASE)
-_FIRST_CLIENT_ERROR, _LAST_STATUS = 400, 599
+_KNOWN = frozenset({*range(400, 432), 440, 444, 451, 460, 463, *range(494, 512), *range(520, 531), 598, 599})
+"""Error statuses that exist: RFC 9110, nginx, IIS, AWS load balancers, Cloudflare."""
 MAX_SLOTS = 4_000
 
 
@@ -121,4 +123,4 @@ def is_code_key(key: str) -> bool:
 
 
 def _is_error_status(value: str) -> bool:
-    return value.isdigit() and _FIRST_CLIENT_ERROR <= int(value) <= _LAST_STATUS
+    return value.isascii() and value.isdigit() and int(value) in _KNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mos.domain.taxonomy.causes import Cause, Rank
+from mos.domain.taxonomy.context import Place
 from mos.domain.taxonomy.rule import Rule
 
 RULES = (
@@ -81,6 +82,7 @@ RULES = (
         name="stranded.timeout_in_queue",
         cause=Cause.STRANDED,
         rank=Rank.TEXT,
+        places=frozenset({Place.QUEUE, Place.ELSEWHERE}),
         phrases="""
             heartbeat timeout; start to close; visibility timeout; task ..3 hard time limit; activity task timed out;
             workflow ..2 timed out; exceeded its ttl|lease|deadline; ran more than ..4 time to live

@@ -26,8 +26,9 @@ RULES = (
             version|template|revision; unknown template; invalid template id; template version ..4
             not|missing|removed; template ..2 id ..6 not found|exist; unable to download ..2 maskedaep; failed to
             download ..2 maskedaep; no such file or directory ..4 maskedaep; file not found ..3 maskedaep; maskedaep
-            ..4 no such file; expected ..4 aep|aepx ..4 found|none|got; zero ..2 aep; 0 aep; empty ..1
-            bundle|template|archive; bundle|archive ..2 is ..1 empty; template ..4 404
+            ..4 no such file; expected ..4 aep|aepx ..4 found|none|got; zero|0 ..1 project|aep|aepx|template ..1
+            file|files|found; 0 aep; empty ..1 bundle|template|archive; bundle|archive ..2 is ..1 empty; template ..4
+            404
         """,
         unless="""
             output module template; output template; render settings template; rendersettings template; omtemplate;

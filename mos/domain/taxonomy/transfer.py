@@ -39,22 +39,28 @@ RULES = (
         cause=Cause.TRANSFER,
         rank=Rank.TEXT,
         phrases="""
-            content md5 ..6 not match; checksum ..6 mismatch|match|failed|differ*; md5|sha256|etag|crc32|crc ..4
-            mismatch; incomplete read|download|upload|body|transfer|read*; premature close; content length ..4
-            mismatch|match|larger|smaller; response ended prematurely; connection closed before ..4
+            content md5 ..6 not match; checksum|sha256|md5|etag|crc|hash|digest ..6 mismatch|match|failed|differ*;
+            md5|sha256|etag|crc32|crc ..4 mismatch; incomplete download|upload|transfer; content length ..4
+            mismatch|match|larger|smaller; size mismatch; did not receive all ..2 data|bytes; not read from or written
+            to within the timeout; upload ..3 not exist ..6 aborted; multipart upload ..4 fail*|not exist|aborted;
+            network path was not found; network name ..4 no longer available|deleted; network location cannot be
+            reached; unexpected network error; semaphore timeout; network name cannot be found; network ..2
+            unreachable; reduce your request rate; crc error; partial file; not all bytes; transferred a partial file;
+            bytes missing; expected ..4 bytes ..3 got|received|read
+        """,
+        unless="invalid argument",
+    ),
+    Rule(
+        name="network.broken_stream",
+        cause=Cause.NETWORK,
+        rank=Rank.TEXT,
+        phrases="""
+            incomplete read|body|read*; premature close; response ended prematurely; connection closed before ..4
             complete|received|finished; transfer closed with ..4 bytes remaining; bytes remaining to read; truncated
             ..3 download|transfer; unexpected end of ..1 stream|body; stream ..3
-            ended|closed|reset|prematurely|aborted; size mismatch; did not receive all ..2 data|bytes; not read from
-            or written to within the timeout; upload ..3 not exist ..6 aborted; multipart upload ..4 fail*|not
-            exist|aborted; network path was not found; network name ..4 no longer available|deleted; network location
-            cannot be reached; unexpected network error; semaphore timeout; network name cannot be found; network ..2
-            unreachable; reduce your request rate; crc error; error aborted; error ..4 reading|writing ..3
-            stream|body|response|socket; <cannot> read ..2 response stream|body; partial file; not all bytes;
-            transferred a partial file; bytes missing; body ..3 incomplete; expected ..4 bytes ..3 got|received|read;
-            ended before ..3 complete
-        """,
-        unless="""
-            invalid argument
+            ended|closed|reset|prematurely|aborted; error aborted; error ..4 reading|writing ..3
+            stream|body|response|socket; <cannot> read ..2 response stream|body; body ..3 incomplete; ended before ..3
+            complete; payload is not completed; response payload
         """,
     ),
     Rule(

@@ -25,14 +25,11 @@ def test_a_labelled_message_gets_its_class(row: dict[str, Any]) -> None:
     assert found.failure_class == row["class"], (found, row["text"])
 
 
-@pytest.mark.parametrize("row", ALL, ids=range(len(ALL)))
-def test_the_class_survives_the_noise_of_a_log(row: dict[str, Any]) -> None:
-    """Blank lines, progress and stack frames around a message say nothing."""
-    noise = "\n".join(
-        ["", "    at Socket.emit (node:events:500:28)", "    at /srv/app/node_modules/timeout/429.js:503:12", ""]
-    )
-    found = classify_production_failure(row["text"] + noise, row.get("context"))
-    assert found.failure_class == row["class"], (found, row["text"])
+def test_the_class_survives_the_noise_of_a_log() -> None:
+    """Blank lines and stack frames after a message say nothing."""
+    noise = "\n    at Socket.emit (node:events:500:28)\n    at /srv/app/node_modules/timeout/429.js:503:12\n"
+    noisy = [(row, classify_production_failure(row["text"] + noise, row.get("context"))) for row in ALL]
+    assert [(found, row["text"]) for row, found in noisy if found.failure_class != row["class"]] == []
 
 
 def test_no_phrase_is_long_enough_to_be_a_message() -> None:
