@@ -265,6 +265,53 @@ def written(dice: random.Random, db: Client, collection: str, versions: dict[str
     }
 
 
+def same_transactions(pair: Pair, seed: int, steps: int) -> None:
+    """One transaction at a time, in any order of calls that a client may get wrong."""
+    ours, theirs = (transacted(random.Random(f"tx/{seed}"), db, f"t{seed}", steps) for db in pair)
+    assert ours == theirs, f"seed {seed}"
+
+
+def transacted(dice: random.Random, db: Client, collection: str, steps: int) -> list[Any]:
+    api, database = db._firestore_api, db._database_string
+    name = db.document(f"{collection}/x")._document_path
+    query = {"parent": f"{database}/documents", "structured_query": {"from_": [{"collection_id": collection}]}}
+    ids = [b"never given out"]
+
+    def begin() -> str:
+        mode = dice.choice(["read_write", "read_write", "read_only"])
+        retry = {"retry_transaction": ids[-1]} if mode == "read_write" and dice.random() < 0.2 else {}
+        ids.append(api.begin_transaction(request={"database": database, "options": {mode: retry}}).transaction)
+        return mode
+
+    def commit() -> int:
+        number = types.Value(integer_value=dice.randrange(3))
+        write = types.Write(update={"name": name, "fields": {"n": number}})
+        writes = [write] if dice.random() < 0.7 else []
+        request = {"database": database, "transaction": ids[-1], "writes": writes}
+        return len(api.commit(request=request, retry=None).write_results)
+
+    def read() -> list[Any]:
+        request = {"database": database, "documents": [name], "transaction": ids[-1]}
+        answers = api.batch_get_documents(request=request, retry=None)
+        return [[(key, str(value)) for key, value in answer.found._pb.fields.items()] for answer in answers]
+
+    def ask() -> list[str]:
+        answers = api.run_query(request={**query, "transaction": ids[-1]}, retry=None)
+        return [answer.document.name for answer in answers]
+
+    def rollback() -> None:
+        api.rollback(request={"database": database, "transaction": ids[-1]}, retry=None)
+
+    log = []
+    for _ in range(steps):
+        step = dice.choice([begin, commit, commit, read, read, ask, rollback])
+        if step is begin and ids[-1] != b"never given out":
+            outcome(rollback)  # nobody else's locks may be in the way: waiting is not what is compared here
+        log.append((step.__name__, outcome(step)))
+    outcome(rollback)
+    return log
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_queries_answer_the_same(pair: Pair, seed: int) -> None:
     same_queries(pair, seed, 25)
@@ -280,9 +327,15 @@ def test_writes_leave_the_same(pair: Pair, seed: int) -> None:
     same_writes(pair, seed, 25)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_transactions_end_the_same(pair: Pair, seed: int) -> None:
+    same_transactions(pair, seed, 25)
+
+
 @pytest.mark.prove
 @pytest.mark.parametrize("seed", range(100, 120))
 def test_a_thousand_cases_agree(pair: Pair, seed: int) -> None:
     same_queries(pair, seed, 30)
     same_aggregations(pair, seed, 15)
     same_writes(pair, seed, 30)
+    same_transactions(pair, seed, 30)
