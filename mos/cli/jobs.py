@@ -116,7 +116,7 @@ def _follow(app: App, job_id: str, *, quiet: bool) -> Job:
 
 
 def _explained(app: App, job: str) -> Explanation:
-    return explain_job(app.firestore, app.policy, job)
+    return explain_job(app.firestore, app.queues, app.policy, job)
 
 
 def _found(work: Any) -> Any:

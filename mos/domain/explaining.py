@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +11,7 @@ from mos.domain.dispatching import WITHOUT_SLOT
 from mos.domain.drivers import Done, Driver, People, Undriven, ViaJob, driver_of_job, driver_of_task
 from mos.domain.model import Job, JobStatus, Task, TaskStatus
 from mos.domain.policy import Policy
+from mos.domain.transitions import By
 
 RUNGS = {
     1: "graceful shutdown: seconds, invisible",
@@ -56,10 +57,12 @@ def explain(
     policy: Policy,
     paused: bool = False,
     unreadable: Sequence[str] = (),
+    depths: Mapping[str, int] | None = None,
 ) -> Explanation:
     """The first answer that fits: the job's own state, else its oldest open task.
 
     `unreadable` are paths of its tasks that do not validate: while nothing else moves, they hold it up.
+    `depths` are the messages that wait in each queue, as far as they could be read.
     """
     match job.status:
         case JobStatus.COMPLETED:
@@ -68,10 +71,12 @@ def explain(
             return _broken(job, unreadable)
         case JobStatus.PENDING:
             return _pending(job, paused=paused)
-        case JobStatus.CANCELLED | JobStatus.FAILED:
-            return _ended(job, now, policy)
+        case JobStatus.CANCELLED:
+            return _cancelled(job, [task for task in tasks if not task.terminal])
+        case JobStatus.FAILED:
+            return _failed(job, now, policy)
         case JobStatus.PROCESSING:
-            return _processing(job, list(tasks), now, policy, unreadable)
+            return _processing(job, list(tasks), now, policy, unreadable, depths or {})
 
 
 def _pending(job: Job, *, paused: bool) -> Explanation:
@@ -87,7 +92,13 @@ def _broken(job: Job, unreadable: Sequence[str]) -> Explanation:
     return _of_job(job, unreadable[0], state, "a person", what, "when somebody acts", 5)
 
 
-def _ended(job: Job, now: datetime, policy: Policy) -> Explanation:
+def _cancelled(job: Job, left: list[Task]) -> Explanation:
+    if not left:
+        return _of_job(job, "nothing", "it was cancelled", "nobody", "nothing is left to do", "–")
+    return _of_job(job, left[0].id, f"{len(left)} of its tasks are open", "dispatch", "they are cancelled", "next tick")
+
+
+def _failed(job: Job, now: datetime, policy: Policy) -> Explanation:
     state = f"{job.error.failure_class} in {job.error.step}: {job.error.message}" if job.error else str(job.status)
     item = job.error.task_id if job.error and job.error.task_id else "the job"
     driver = driver_of_job(job, policy, now=now)
@@ -100,24 +111,38 @@ def _ended(job: Job, now: datetime, policy: Policy) -> Explanation:
     return _of_job(job, item, state, "nobody", "nothing is left to do", "–")
 
 
-def _processing(job: Job, tasks: list[Task], now: datetime, policy: Policy, unreadable: Sequence[str]) -> Explanation:
+def stuck(tasks: Iterable[Task], now: datetime) -> Task | None:
+    """The task that holds a processing job up: what is overdue before what is not, and the oldest of them."""
     active = [task for task in tasks if task.status in {TaskStatus.RUNNING, TaskStatus.QUEUED}]
-    if not active and unreadable:
-        return _broken(job, unreadable)
-    if not active:
-        waiting = sum(not task.terminal for task in tasks)
-        driver = driver_of_job(job, policy, now=job.check_at or now)
-        at = job.check_at or (driver.at if isinstance(driver, Driver) else now)
-        state = f"nothing runs or waits in a queue; {waiting} of {len(tasks)} tasks are open"
-        return _of_job(
-            job, "the job", state, "stalled-jobs", "it is reconciled, or failed with its shape", _when(at, now), 6
-        )
     overdue = [task for task in active if task.check_at is not None and task.check_at <= now]
-    task = min(overdue or active, key=lambda one: (one.check_at or now, one.id))
-    return _of_task(job, task, now, policy)
+    return min(overdue or active, key=lambda one: (one.check_at or now, one.id), default=None)
 
 
-def _of_task(job: Job, task: Task, now: datetime, policy: Policy) -> Explanation:
+def _processing(
+    job: Job,
+    tasks: list[Task],
+    now: datetime,
+    policy: Policy,
+    unreadable: Sequence[str],
+    depths: Mapping[str, int],
+) -> Explanation:
+    task = stuck(tasks, now)
+    if task is not None:
+        return _of_task(job, task, now, policy, depths)
+    if unreadable:
+        return _broken(job, unreadable)
+    return _idle(job, tasks, now, policy)
+
+
+def _idle(job: Job, tasks: list[Task], now: datetime, policy: Policy) -> Explanation:
+    waiting = sum(not task.terminal for task in tasks)
+    driver = driver_of_job(job, policy, now=job.check_at or now)
+    by, at = (driver.by, job.check_at or driver.at) if isinstance(driver, Driver) else (By.STALLED_JOBS, now)
+    state = f"nothing runs or waits in a queue; {waiting} of {len(tasks)} tasks are open"
+    return _of_job(job, "the job", state, by, "it is reconciled, or failed with its shape", _when(at, now), 6)
+
+
+def _of_task(job: Job, task: Task, now: datetime, policy: Policy, depths: Mapping[str, int]) -> Explanation:
     driver = driver_of_task(task, job, policy)
     match driver:
         case Driver(by, at):
@@ -128,30 +153,46 @@ def _of_task(job: Job, task: Task, now: datetime, policy: Policy) -> Explanation
             owner, when = f"a person: {reason}", "when somebody acts"
         case Undriven(reason):
             owner, when = "NOBODY", f"never: {reason}"
-    state, what, rung = _state(task, now)
+    state, what, rung = _state(task, now, policy, depths)
     return _of_job(job, task.id, state, owner, what, when, rung)
 
 
-def _state(task: Task, now: datetime) -> tuple[str, str, int | None]:
-    if task.status is TaskStatus.QUEUED:
-        since = _ago(task.queued_at, now)
-        if task.unsent:
-            return f"queued {since}, its message not sent yet", "the message is sent", 3
-        if task.not_before is not None and task.not_before > now:
-            error = task.error.message if task.error else "a failure"
-            return (
-                f"waits after failure {task.failures}: {error}",
-                f"it runs again at {task.not_before:%H:%M:%S} UTC",
-                None,
-            )
-        return (
-            f"queued {since}, attempt {task.attempt}",
-            "a worker claims it; if its message is lost it is sent again",
-            3,
-        )
-    if task.lease is not None and task.lease.expires_at <= now:
-        return f"running, but its lease ended {_ago(task.lease.expires_at, now)}", "another worker takes it over", 2
-    return f"running {_ago(task.started_at, now)}, execution {task.executions}", "its worker finishes it", None
+State = tuple[str, str, int | None]
+
+
+def _state(task: Task, now: datetime, policy: Policy, depths: Mapping[str, int]) -> State:
+    step = policy.pipeline.steps.get(task.step_type)
+    if step is None:
+        return f"the pipeline has no step {task.step_type}", "it is failed when no deployment brings the step", 6
+    depth = depths.get(step.queue)
+    return _queued(task, now, policy, depth) if task.status is TaskStatus.QUEUED else _running(task, now, depth)
+
+
+def _queued(task: Task, now: datetime, policy: Policy, depth: int | None) -> State:
+    since = f"queued {_ago(task.queued_at, now)}"
+    if task.unsent:
+        return f"{since}, its message not sent yet", "the message is sent; that spends nothing", 3
+    if task.not_before is not None and task.not_before > now:
+        error = task.error.message if task.error else "a failure"
+        state = f"waits after failure {task.failures}: {error}"
+        return state, f"it runs again at {task.not_before:%H:%M:%S} UTC", None
+    if task.waits_since is not None and task.waits_since + policy.pickup(task) > now:
+        return f"{since}, attempt {task.attempt}", "a worker claims it", None
+    if depth == 0:
+        return f"{since}, and its queue is empty: its message is lost", "the same attempt is sent again", 3
+    if depth is None:
+        return f"{since}, past its pickup time", "a worker claims it; if its message is lost it is sent again", 3
+    state = f"{since}; {depth} messages wait in its queue: it is late, not lost"
+    return state, "a worker claims it in its turn; it is never sent again for its age", None
+
+
+def _running(task: Task, now: datetime, depth: int | None) -> State:
+    if task.lease is None or task.lease.expires_at > now:
+        return f"running {_ago(task.started_at, now)}, execution {task.executions}", "its worker finishes it", None
+    state = f"running, but its lease ended {_since(now - task.lease.expires_at)}"
+    if depth == 0:
+        return f"{state}, and its queue is empty", "a new attempt is sent, at most three times", 3
+    return state, "another worker takes it over when its message comes back", 2
 
 
 def _of_job(job: Job, item: str, state: str, owner: str, what: str, when: str, rung: int | None = None) -> Explanation:
@@ -160,6 +201,10 @@ def _of_job(job: Job, item: str, state: str, owner: str, what: str, when: str, r
 
 def _ago(since: datetime | None, now: datetime) -> str:
     return f"for {_span(now - since)}" if since is not None else "for an unknown time"
+
+
+def _since(span: timedelta) -> str:
+    return f"{_span(span)} ago"
 
 
 def _when(at: datetime, now: datetime) -> str:

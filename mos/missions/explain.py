@@ -10,15 +10,19 @@ from typing import Any
 from google.api_core import exceptions as google
 from google.cloud import firestore
 
-from mos.domain.errors import StateStoreError, ValidationError
-from mos.domain.explaining import Explanation, explain
+from mos import logs
+from mos.clients.sqs import Queues
+from mos.domain.errors import QueueError, StateStoreError, ValidationError
+from mos.domain.explaining import Explanation, explain, stuck
 from mos.domain.messages import ID_PATTERN
-from mos.domain.model import Job, Task
+from mos.domain.model import Job, JobStatus, Task
 from mos.domain.policy import Policy
 from mos.missions.observing import read_all
 from mos.store.config import read_production
 from mos.store.documents import UnreadableRecord, read
 from mos.store.queries import events_of_job, log_of_correlation, tasks_of_job
+
+log = logs.logger(__name__)
 
 
 class NoSuchJob(ValidationError):
@@ -66,7 +70,7 @@ def view_job(client: firestore.Client, job_id: str) -> JobView:
     return JobView(job, tuple(tasks), tuple(broken), snapshot.read_time)
 
 
-def explain_job(client: firestore.Client, policy: Policy, job_id: str) -> Explanation:
+def explain_job(client: firestore.Client, queues: Queues, policy: Policy, job_id: str) -> Explanation:
     """Why the job is not moving.
 
     Raises:
@@ -74,8 +78,29 @@ def explain_job(client: firestore.Client, policy: Policy, job_id: str) -> Explan
         StateStoreError: the store could not be asked.
     """
     view = view_job(client, job_id)
-    paused = read_production(client).paused
-    return explain(view.job, view.tasks, now=view.now, policy=policy, paused=paused, unreadable=view.unreadable)
+    return explain(
+        view.job,
+        view.tasks,
+        now=view.now,
+        policy=policy,
+        paused=read_production(client).paused,
+        unreadable=view.unreadable,
+        depths=_depths(view, queues, policy),
+    )
+
+
+def _depths(view: JobView, queues: Queues, policy: Policy) -> dict[str, int]:
+    """What waits where the stuck task would wait. A queue that does not answer only makes the answer vaguer."""
+    task = stuck(view.tasks, view.now) if view.job.status is JobStatus.PROCESSING else None
+    step = policy.pipeline.steps.get(task.step_type) if task is not None else None
+    if step is None:
+        return {}
+    try:
+        depth = queues.depth(step.queue)
+    except QueueError as error:
+        log.warning("explained without the queue", queue=step.queue, problem=error.message)
+        return {}
+    return {step.queue: depth.visible + depth.delayed}
 
 
 def job_timeline(client: firestore.Client, job_id: str) -> list[dict[str, str]]:
