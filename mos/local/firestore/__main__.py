@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -55,6 +56,7 @@ def build(options: argparse.Namespace) -> Server:
         indexes=indexes,
         idle_seconds=options.idle_seconds,
     )
+    gc.freeze()  # the loaded documents stay: the collector need not visit them again and again
     faults = FaultScript(_rules(options.faults), seed=options.seed)
     return Server(engine, host=options.host, port=options.port, faults=faults)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from mos.local.firestore.clock import SECOND, CommitClock
 from mos.local.firestore.errors import (
@@ -76,6 +76,13 @@ class Transaction:
     asked: list[Asked] = field(default_factory=list)
 
 
+class Ended(NamedTuple):
+    """What is remembered of a finished transaction: its place in line, for a retry."""
+
+    age: int
+    read_only: bool
+
+
 class Transactions:
     """The table of live transactions. Not thread-safe: the engine holds its lock around every call."""
 
@@ -88,7 +95,7 @@ class Transactions:
         self._idle = int(idle_seconds * SECOND)
         self._count = 0
         self._live: dict[bytes, Transaction] = {}
-        self._ended: dict[bytes, None] = {}
+        self._ended: dict[bytes, Ended] = {}
 
     def __len__(self) -> int:
         return sum(transaction.state is State.ACTIVE for transaction in self._live.values())
@@ -99,28 +106,30 @@ class Transactions:
         self._count += 1
         now = self._clock.now()
         writes = options.read_write
-        earlier = self._retried(writes.retry_transaction)
+        age = self._age_of(writes.retry_transaction)
         transaction = Transaction(
             id=b"%s-%d" % (self._nonce, self._count) if self._nonce else b"t%d" % self._count,
             database=database,
-            age=earlier.age if earlier else self._count,
+            age=self._count if age is None else age,
             started=now,
             used=now,
             read_only=options.HasField("read_only"),
             pessimistic=self._is_pessimistic(writes.concurrency_mode),
             retried=bool(writes.retry_transaction),
         )
-        if earlier is not None:
-            self.wound(earlier)
         self._live[transaction.id] = transaction
         return transaction
 
-    def _retried(self, transaction_id: bytes) -> Transaction | None:
-        if not transaction_id or transaction_id in self._ended:
+    def _age_of(self, transaction_id: bytes) -> int | None:
+        """The place in line that a retry takes over."""
+        if not transaction_id:
             return None
-        if transaction_id not in self._live:
+        if transaction_id in self._live:
+            self.end(self._live[transaction_id])
+        earlier = self._ended.get(transaction_id)
+        if earlier is None or earlier.read_only:
             raise invalid("Invalid transaction.")
-        return self._live[transaction_id]
+        return earlier.age
 
     def _is_pessimistic(self, mode: int) -> bool:
         return mode == PESSIMISTIC_MODE if mode else self._locking is Locking.PESSIMISTIC
@@ -154,7 +163,7 @@ class Transactions:
     def end(self, transaction: Transaction) -> None:
         """Forget a transaction and its locks."""
         del self._live[transaction.id]
-        self._ended[transaction.id] = None
+        self._ended[transaction.id] = Ended(transaction.age, transaction.read_only)
         if len(self._ended) > REMEMBERED:
             del self._ended[next(iter(self._ended))]
 

@@ -368,3 +368,14 @@ def test_a_batch_write_that_waits_applies_nothing_twice(rivals: Rivals) -> None:
     rivals.db._firestore_api.batch_write(request={"database": rivals.db._database_string, "writes": writes})
     assert [rivals.db.document(path).get().get("n") for path in ("c/first", "c/x")] == [1, 1]
     assert rivals.waited > 0
+
+
+def test_aborted_attempts_do_not_pile_up(db: Client, engine: Engine) -> None:
+    """Each retry takes the place of the attempt before it."""
+    transaction = db.transaction()
+    transaction._begin()
+    for _ in range(50):
+        earlier = transaction._id
+        transaction._clean_up()
+        transaction._begin(retry_id=earlier)
+    assert len(engine.transactions._live) == 1
