@@ -13,10 +13,11 @@ from typing import assert_never
 from mos import logs
 from mos.domain.backoff import retry_delay
 from mos.domain.completion import Fenced
-from mos.domain.errors import AppError, FailureClass, StateStoreError, StorageError, failure_class_of
+from mos.domain.errors import AppError, FailureClass, StateStoreError, StorageError
 from mos.domain.failing import FailedForGood, Failure, RetryLater, WaitsForJob
 from mos.domain.model import Task, TaskStatus
 from mos.domain.policy import Policy
+from mos.domain.taxonomy import classify_error
 from mos.runtime import Runtime
 from mos.store.gateway import Gateway
 from mos.workers.completing import Recorded, complete
@@ -89,7 +90,8 @@ class Ending:
 
     def failed(self, flight: Flight, error: AppError) -> Outcome:
         """The handler raised."""
-        return self.fail(flight, Failure(failure_class_of(error), error.code, error.message))
+        classified = classify_error(error, {"step": flight.task.step_type})
+        return self.fail(flight, Failure(classified.failure_class, error.code, error.message))
 
     def fail(self, flight: Flight, failure: Failure) -> Outcome:
         """One commit first, then the message (§2.1 rule 8)."""
