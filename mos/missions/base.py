@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -50,7 +50,7 @@ class Report:
     def summary(self) -> str:
         """One line for a person."""
         if self.dry_run:
-            return f"dry run: {len(self.results)} acts planned, nothing written"
+            return "; ".join((f"dry run: {len(self.results)} acts planned, nothing written", *self.notes))
         counts = Counter(f"{result.kind} {result.outcome}" for result in self.results)
         done = ", ".join(f"{count} × {name}" for name, count in sorted(counts.items())) or "nothing was due"
         return "; ".join((done, *self.notes))
@@ -81,6 +81,8 @@ class Mission(Protocol):
     """One recovery mission. `name` is also its deployment's and its heartbeat's."""
 
     name: str
+    passes: Passes
+    """What failed in this run, a dry one too."""
 
     def superseded(self, scheduled: datetime) -> bool:
         """Whether another run started after this one was due: then this one is stale (§3.10)."""
@@ -94,6 +96,11 @@ class Mission(Protocol):
     def decide(self, observed: Any) -> Plan: ...
     def act(self, plan: Any) -> Sequence[ActResult]: ...
     def report(self, plan: Any, results: Any) -> Report: ...
+
+
+def noted(failed: Mapping[str, str]) -> tuple[str, ...]:
+    """A note for each pass that failed."""
+    return tuple(f"pass failed: {name}: {problem}" for name, problem in failed.items())
 
 
 def run(mission: Mission, *, dry_run: bool = False) -> Report:
@@ -110,7 +117,8 @@ def run(mission: Mission, *, dry_run: bool = False) -> Report:
             ActResult(row.get("act", ""), row.get("subject", ""), row.get("why", ""), Outcome.DONE, "planned")
             for row in plan.rows()
         ]
-        return Report(mission.name, tuple(planned), dry_run=True)
+        failed = mission.passes.failed
+        return Report(mission.name, tuple(planned), noted(failed), tuple(failed), dry_run=True)
     return mission.report(plan, mission.act(plan))
 
 

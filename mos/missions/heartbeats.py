@@ -8,7 +8,7 @@ from datetime import datetime
 
 from google.cloud import firestore
 
-from mos.missions.base import ActResult, Passes, Report
+from mos.missions.base import ActResult, Passes, Report, noted
 from mos.store.missions import read_heartbeats, stamp_finished, stamp_started
 
 
@@ -43,5 +43,5 @@ class Heart:
         return self._report(results, notes)
 
     def _report(self, results: Sequence[ActResult], notes: Sequence[str]) -> Report:
-        failed = [f"pass failed: {name}: {problem}" for name, problem in self.passes.failed.items()]
-        return Report(self.mission, tuple(results), (*notes, *failed), tuple(self.passes.failed))
+        failed = self.passes.failed
+        return Report(self.mission, tuple(results), (*notes, *noted(failed)), tuple(failed))

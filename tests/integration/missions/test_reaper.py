@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mos.domain.errors import ExternalServiceError
 from mos.domain.model import JobStatus, TaskStatus
 from mos.local.aws.sqs_model import Fault, Kind, Operation
@@ -283,3 +285,19 @@ def test_a_notification_that_cannot_be_sent_waits_for_the_next_tick(place: Place
     place.told.down = None
     place.ticks(2)
     assert len(place.told.texts) == 1
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_queue_that_cannot_be_read_fails_the_run_and_stops_nothing_else(place: Place, dry_run: bool) -> None:
+    """What is unsent is sent, what may be lost is left; a dry run tells of the failed pass too."""
+    place.create("unsent")
+    mission = place.dispatch()
+    mission.queues = None  # type: ignore[assignment] - nothing can be sent
+    base.run(mission)
+    place.world.runtime.sleep(TICK)
+    place.world.faults.add(Fault(kind=Kind.UNAVAILABLE, operation=Operation.OTHER, queue="q-join-dlq", times=None))
+    report = base.run(place.reaper(), dry_run=dry_run)
+    assert report.failed_passes == ("queue q-join-dlq",)
+    assert "pass failed: queue q-join-dlq" in report.summary
+    assert [row["act"] for row in report.rows()] == ["send"]
+    assert len(place.queued()) == (0 if dry_run else 1)
