@@ -34,7 +34,7 @@ def classify(
 ) -> int:
     """Say which class of failure an error text is, which rule says so, and what it read.
 
-    Example: echo "read ECONNRESET" | mos classify --step template_transfer
+    Example: mos classify worker.log --step template_transfer
     """
     given = {"step": step, "template_state": template_state}
     defaults = {key: value for key, value in given.items() if value is not None}

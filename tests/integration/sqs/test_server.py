@@ -66,7 +66,7 @@ def test_it_says_where_it_serves_and_ends_cleanly_with_a_long_poll_open(process,
     assert polling.wait(10)
     queues.depth("open")
     process.send_signal(number)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=60)
     poller.join(10)
     client.close()
     assert (process.returncode, out, err) == (0, "", "")

@@ -41,8 +41,8 @@ def test_each_kind_of_error_has_its_exit_code(error: AppError, code: Exit) -> No
     ("arguments", "code", "says"),
     [
         (["nonsense"], Exit.USAGE, "No such command"),
-        (["up", "--workers", "many"], Exit.USAGE, "not a valid integer"),
-        (["up", "--workers", "0"], Exit.USAGE, "not in the range"),
+        (["up", "--workers", "many"], Exit.USAGE, "valid integer"),
+        (["up", "--workers", "0"], Exit.USAGE, "greater than or equal to 1"),
         (["pipeline", "check", "nowhere.toml"], Exit.USAGE, "nowhere.toml cannot be read"),
         (["status", "--state-dir", "nowhere"], Exit.UNREACHABLE, "start one with: mos up --detach"),
         (["submit", "nowhere.jpg"], Exit.NOT_FOUND, "nowhere.jpg"),
