@@ -95,6 +95,10 @@ def changed_status(place: Place) -> None:
     place.world.patch(TASK, status="cancelled", lease=firestore.DELETE_FIELD)
 
 
+def changed_status_alone(place: Place) -> None:
+    place.world.patch(TASK, status="cancelled")
+
+
 def changed_attempt(place: Place) -> None:
     place.world.patch(TASK, attempt=7)
 
@@ -107,7 +111,7 @@ def removed(place: Place) -> None:
     place.world.look.document(f"tasks/{TASK}").delete()
 
 
-@pytest.mark.parametrize("meanwhile", [changed_status, changed_attempt, renewed, removed])
+@pytest.mark.parametrize("meanwhile", [changed_status, changed_status_alone, changed_attempt, renewed, removed])
 @pytest.mark.parametrize("reaps", [0, 3])
 def test_an_act_on_a_running_task_that_changed_is_overtaken(place: Place, meanwhile: Any, reaps: int) -> None:
     """Neither reaped nor stranded: status, attempt and lease are read again in the transaction that would change it."""

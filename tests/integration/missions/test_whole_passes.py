@@ -44,6 +44,14 @@ def test_a_page_that_is_full_is_not_everything_and_closes_nothing(place: Place) 
     assert OPEN in place.findings()
 
 
+def test_a_page_is_never_overfilled_by_the_pages_behind_what_cannot_be_read(place: Place) -> None:
+    orphans(place, "a", "b", "c", "d")
+    fields = {"status": "running", "checkBy": "reaper", "checkAt": place.world.now.replace(year=2020)}
+    place.world.look.document("tasks/bad").set(fields)
+    assert len(place.reap(page=3).results) == 3
+    assert OPEN in place.findings()
+
+
 def test_acts_that_wait_for_the_next_tick_close_nothing(place: Place) -> None:
     orphans(place, "a", "b")
     place.reap(max_acts=1)
@@ -74,7 +82,7 @@ def test_an_owner_that_lives_is_not_stopped_and_an_odd_one_hides_no_other(place:
         claim(place.world, f"{job}.s.reap", owner=owner)
         place.world.patch(f"{job}.s.reap", checkAt=now)
     place.lose("q-reap")
-    place.world.patch("c.s.reap", **{"lease.owner": "a/b/c"})
+    place.world.patch("c.s.reap", **{"lease.owner": "a/b"})
     place.world.look.document("workers/alive").set({"startedAt": now, "heartbeatAt": now})
     place.world.look.document("workers/stopped").set({"startedAt": now, "heartbeatAt": now, "stoppedAt": now})
     report = place.reap()
