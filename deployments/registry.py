@@ -36,4 +36,13 @@ MISSIONS: tuple[Mission, ...] = (
         demo_every=timedelta(seconds=20),
         parameters={"dry_run": False, "max_acts": 50},
     ),
+    Mission(
+        name="dispatch",
+        entrypoint="flows/dispatch.py:dispatch",
+        description="Starts pending jobs as slots become free, oldest first; obeys config/production.paused.",
+        every=timedelta(seconds=60),
+        demo_every=timedelta(seconds=20),
+        stagger=timedelta(seconds=10),
+        parameters={"dry_run": False, "max_starts": 50},
+    ),
 )

@@ -19,7 +19,7 @@ from mos.domain.pipeline import Pipeline, parse_pipeline
 from mos.domain.policy import Policy
 from mos.domain.reaping import ReaperLimits
 from mos.missions.base import Mission
-from mos.missions.dispatch import Dispatch
+from mos.missions.dispatch import MAX_STARTS, Dispatch
 from mos.missions.reaper import Reaper
 from mos.runtime import Runtime, SystemRuntime
 from mos.settings import Settings, read_settings
@@ -101,8 +101,8 @@ class App:
             limits=limits or ReaperLimits(),
         )
 
-    def dispatch(self, *, mission_run: str | None = None) -> Dispatch:
-        """One run of dispatch."""
+    def dispatch(self, max_starts: int = MAX_STARTS, *, mission_run: str | None = None) -> Dispatch:
+        """One run of dispatch, of at most so many starts."""
         run_id = mission_run or self.runtime.new_id()
         return Dispatch(
             client=self.firestore,
@@ -111,6 +111,7 @@ class App:
             policy=self.policy,
             runtime=self.runtime,
             run_id=run_id,
+            max_starts=max_starts,
         )
 
     @property

@@ -18,11 +18,14 @@ from mos.cli.exits import CommandError, Exit
 from mos.domain.explaining import Explanation
 from mos.domain.model import TERMINAL_JOBS, Job, JobStatus, TaskStatus
 from mos.local.submission import MissingFile, check_images, submit_images
+from mos.missions.base import run
 from mos.missions.cancel_job import cancel_job
 from mos.missions.explain import NoSuchJob, explain_job, job_timeline, view_job
 
 JobId = Annotated[str, typer.Argument(help="The job's id, as `mos submit` printed it.")]
 POLL_SECONDS = 1.0
+WIDE = 200
+"""Columns of a table that no terminal cuts off."""
 
 
 def submit(
@@ -70,8 +73,10 @@ def timeline(job: JobId, *, state_dir: StateDir = DEFAULT_STATE, as_json: Json =
         return Exit.OK
     table = Table("time", "by", "act", "what", "change", "why", box=None, pad_edge=False)
     for row in rows:
-        table.add_row(row["at"][11:23], row["by"], row["act"], row["subject"], row["change"], row["why"])
-    Console().print(table)
+        subject = row["subject"].removeprefix(f"tasks/{job}.").removeprefix("jobs/")
+        table.add_row(row["at"][11:23], row["by"], row["act"], subject, row["change"], row["why"])
+    console = Console()
+    console.print(table, width=None if console.is_terminal else WIDE)
     return Exit.OK
 
 
@@ -91,14 +96,18 @@ def cancel(
     app = join(state_dir)
     view = _found(lambda: view_job(app.firestore, job))
     if not yes:
-        open_tasks = sum(not task.terminal for task in view.tasks)
-        Console().print(
-            f"{view.job.id} is {view.job.status}; {open_tasks} open tasks would be cancelled. Add --yes to do it."
-        )
+        Console().print(_would_cancel(view.job, sum(not task.terminal for task in view.tasks)), highlight=False)
         return Exit.OK
     done = cancel_job(app.gateway("operator"), job, why=why)
-    Console().print(f"{job} cancelled; dispatch ends its tasks" if done.changed else f"{job} was cancelled already")
+    run(app.dispatch())  # it ends the tasks; if it does not get to it, its next tick does
+    Console().print(f"{job} is cancelled" if done.changed else f"{job} was cancelled already", highlight=False)
     return Exit.OK
+
+
+def _would_cancel(job: Job, open_tasks: int) -> str:
+    if job.status in {JobStatus.COMPLETED, JobStatus.CANCELLED}:
+        return f"{job.id} is {job.status}: there is nothing to cancel"
+    return f"{job.id} is {job.status}; {open_tasks} open tasks would be cancelled. Add --yes to do it."
 
 
 def _follow(app: App, job_id: str, *, quiet: bool) -> Job:

@@ -28,6 +28,7 @@ from mos.store.queries import Query, jobs_due, pending_jobs, pending_jobs_of, pr
 
 NAME = "dispatch"
 MAX_CANCELLED = 50
+MAX_STARTS = 50
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Dispatch:
     policy: Policy
     runtime: Runtime
     run_id: str
-    max_starts: int = 50
+    max_starts: int = MAX_STARTS
     name: str = NAME
     passes: Passes = field(default_factory=Passes)
     set_aside: list[Sighting] = field(default_factory=list)
