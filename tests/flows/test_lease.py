@@ -34,6 +34,24 @@ def longest_lease(stack):
     return max(ends, default=datetime.now(UTC)) - datetime.now(UTC)
 
 
+def test_the_zombie_automation_crashes_a_run_whose_heartbeats_stop(alone):
+    alone.settle()
+    beat = alone.held_run()
+    alone.eventually(lambda: heartbeats(alone, beat))
+    began = time.monotonic()
+    alone.kill("prefect-worker")
+    os.kill(beat.pid, signal.SIGKILL)
+    alone.eventually(lambda: alone.run(beat.id).type == "CRASHED", within=150)
+    assert alone.run(beat.id).message.startswith("no heartbeat for 90 s")
+    log.info("crashed by the automation after %.0f s", time.monotonic() - began)
+
+
+def heartbeats(stack, beat):
+    """How many of the run's heartbeats the server has on record."""
+    wanted = {"event": {"name": ["prefect.flow-run.heartbeat"]}, "resource": {"id": [f"prefect.flow-run.{beat.id}"]}}
+    return stack.api.post("/events/filter", json={"filter": wanted}).raise_for_status().json()["total"]
+
+
 @pytest.mark.parametrize(
     "parts", [("prefect-worker",), ("prefect-server", "prefect-worker")], ids=["worker and run", "server too"]
 )

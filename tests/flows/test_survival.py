@@ -8,6 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(240)]
 
+LEASE = 360
 SOON = 60
 """Seconds: three intervals of 6 s, and what the server and the worker need to start again on a busy machine."""
 
@@ -42,3 +43,13 @@ def test_after_sigkill_of_server_worker_and_run_together(stack):
     state = stack.run(beat.id)
     assert state.type == "CRASHED"
     assert "without a process" in state.message
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(600)
+def test_after_sigkill_of_the_server(stack):
+    """The run that was under way reports its end when the server is back, or its slot is freed once it gave up."""
+    beat = stack.held_run()
+    stack.kill("prefect-server")
+    stack.runs_on_after(beat, within=LEASE)
+    assert stack.eventually(lambda: stack.run(beat.id).type in {"COMPLETED", "CRASHED"})
