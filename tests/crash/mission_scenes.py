@@ -28,7 +28,7 @@ POLICY = Policy(pipeline=parse_pipeline(PIPELINE))
 
 
 @contextmanager
-def mission_place(locking: str = "optimistic") -> Iterator[Place]:
+def mission_place(locking: str | None = None) -> Iterator[Place]:
     """A place whose people are told through a call that can crash as well."""
     world = World(POLICY, locking=locking)
     with virtual_time(world.runtime.sleep, world.runtime.monotonic):

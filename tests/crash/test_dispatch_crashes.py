@@ -28,7 +28,7 @@ def scene(place: Place) -> None:
         place.world.runtime.sleep(1)
 
 
-def run(point: CrashPoint, locking: str = "optimistic") -> None:
+def run(point: CrashPoint, locking: str | None = None) -> None:
     with mission_place(locking) as place:
         scene(place)
         crash(place, place.dispatch(), point)
@@ -59,7 +59,7 @@ def check(place: Place, at: str) -> None:
     assert place.violations(max_concurrent_jobs=SLOTS) == [], at
 
 
-def calls(locking: str = "optimistic") -> int:
+def calls(locking: str | None = None) -> int:
     counting = CrashPoint()
     run(counting, locking)
     return len(counting.sites)

@@ -32,7 +32,7 @@ def scene(place: Place) -> None:
     world.runtime.sleep(1900)
 
 
-def run(point: CrashPoint, locking: str = "optimistic") -> None:
+def run(point: CrashPoint, locking: str | None = None) -> None:
     with mission_place(locking) as place:
         scene(place)
         crash(place, place.reaper(), point)
@@ -68,7 +68,7 @@ def _heartbeat(place: Place) -> dict[str, Any]:
     return place.world.look.document("infraStatus/missions").get().to_dict()["reaper"]  # type: ignore[index]
 
 
-def calls(locking: str = "optimistic") -> int:
+def calls(locking: str | None = None) -> int:
     counting = CrashPoint()
     run(counting, locking)
     return len(counting.sites)

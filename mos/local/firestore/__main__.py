@@ -15,7 +15,7 @@ from mos.local.firestore.engine import DEFAULT_LOCK_TIMEOUT, Engine
 from mos.local.firestore.faults import FaultScript, Rule, rule
 from mos.local.firestore.server import PortTaken, Server, serve
 from mos.local.firestore.storage import DataFileError, Memory, Sqlite, Storage
-from mos.local.firestore.transactions import IDLE_SECONDS, Locking
+from mos.local.firestore.transactions import LOCKING_VARIABLE, IDLE_SECONDS, Locking
 
 EX_UNAVAILABLE = 69
 EX_CONFIG = 78
@@ -35,7 +35,7 @@ def arguments() -> argparse.ArgumentParser:
     where.add_argument("--memory", action="store_true", help="keep nothing (default)")
     parser.add_argument("--indexes", type=Path, metavar="FILE", help="firestore.indexes.json; turns the index check on")
     parser.add_argument("--project", help="the only project to serve (default: any)")
-    parser.add_argument("--locking", choices=[mode.value for mode in Locking], default=Locking.OPTIMISTIC.value)
+    parser.add_argument("--locking", choices=[mode.value for mode in Locking], default=None)
     parser.add_argument("--lock-timeout", type=float, default=DEFAULT_LOCK_TIMEOUT, metavar="SECONDS")
     parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="idle transactions end (default 60)")
     parser.add_argument("--faults", type=Path, metavar="FILE", help="JSON list of fault rules to begin with")
@@ -74,7 +74,12 @@ def _rules(path: Path | None) -> list[Rule]:
 
 def main() -> int:
     """Run until told to stop; the exit code says how it ended."""
-    options = arguments().parse_args()
+    parser = arguments()
+    options = parser.parse_args()
+    try:
+        Locking.default()
+    except ValueError as error:
+        parser.error(f"{LOCKING_VARIABLE}: {error}")
     try:
         asyncio.run(serve(build(options), ready=_announce))
     except PortTaken as error:

@@ -58,7 +58,7 @@ class Engine:
     Args:
         clock: gives the time; commit times strictly grow even if it stands still.
         storage: where documents survive the process; in memory by default.
-        locking: the concurrency mode of transactions that do not choose one.
+        locking: the concurrency mode of transactions that do not choose one; by default `Locking.default()`.
         lock_timeout: seconds that a pessimistic wait may take.
         project: the only project that is served; None = any.
         indexes: the composite indexes that exist; None = a query never wants one.
@@ -71,7 +71,7 @@ class Engine:
         *,
         clock: Clock = system_clock,
         storage: Storage | None = None,
-        locking: Locking | str = Locking.OPTIMISTIC,
+        locking: Locking | str | None = None,
         lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
         project: str | None = None,
         nonce: bytes = b"",
@@ -85,7 +85,7 @@ class Engine:
         self.store.load(self.storage.load())
         self.clock = CommitClock(clock, self.storage.last_commit())
         self.store.history.horizon = self.clock.last
-        self.locking = Locking(locking)
+        self.locking = Locking(locking) if locking is not None else Locking.default()
         self.lock_timeout = lock_timeout
         self.project = project
         self.indexes = indexes

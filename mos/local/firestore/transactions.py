@@ -8,6 +8,7 @@ the younger holders of locks it needs, a younger one waits. Waits go from younge
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,11 +36,23 @@ REMEMBERED = 10_000
 PESSIMISTIC_MODE = 2  # TransactionOptions.ConcurrencyMode
 
 
+LOCKING_VARIABLE = "MOS_FIRESTORE_LOCKING"
+
+
 class Locking(StrEnum):
     """The concurrency mode of the database."""
 
     OPTIMISTIC = "optimistic"
     PESSIMISTIC = "pessimistic"
+
+    @classmethod
+    def default(cls) -> Locking:
+        """Optimistic, unless the environment says otherwise: so that any suite can be run in either mode.
+
+        Raises:
+            ValueError: the variable names neither mode.
+        """
+        return cls(os.environ.get(LOCKING_VARIABLE) or cls.OPTIMISTIC)
 
 
 class State(StrEnum):

@@ -58,7 +58,7 @@ class World:
     """The services of one scenario. `io` sees the calls of the actors, not those of the world's own looks."""
 
     def __init__(
-        self, policy: Policy, *, seed: int = 0, locking: str = "optimistic", faults: Faults | None = None
+        self, policy: Policy, *, seed: int = 0, locking: str | None = None, faults: Faults | None = None
     ) -> None:
         self.policy = policy
         self.runtime = VirtualRuntime(seed)

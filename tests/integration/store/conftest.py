@@ -76,7 +76,7 @@ def passed(do: Do) -> Any:
 class Store:
     """One engine with two clients: ours meets the script, the other's calls always work."""
 
-    def __init__(self, runtime: VirtualRuntime, locking: str = "optimistic", policy_: Any = None) -> None:
+    def __init__(self, runtime: VirtualRuntime, locking: str | None = None, policy_: Any = None) -> None:
         self.runtime = runtime
         self.script = Script()
         self.engine = Engine(

@@ -236,7 +236,11 @@ def test_somebody_elses_change_between_two_tries_is_respected(claimed: Store) ->
         claimed.other.document(f"tasks/{ID}").update({"status": "running", "executions": 5})
         return do()
 
-    claimed.script.on("Commit", overtaken)
+    def aborted(do: Any) -> Any:
+        claimed.script.on("BeginTransaction", overtaken)  # the next try's
+        return refused("ABORTED")(do)
+
+    claimed.script.on("Commit", aborted)
     outcome = claim(claimed)
     assert (outcome.value, outcome.changed) == ("somebody runs it", False)
     assert claimed.raw(f"tasks/{ID}")["executions"] == 5
