@@ -15,7 +15,7 @@ from mos.local.firestore.engine import DEFAULT_LOCK_TIMEOUT, Engine
 from mos.local.firestore.faults import FaultScript, Rule, rule
 from mos.local.firestore.server import PortTaken, Server, serve
 from mos.local.firestore.storage import DataFileError, Memory, Sqlite, Storage
-from mos.local.firestore.transactions import LOCKING_VARIABLE, IDLE_SECONDS, Locking
+from mos.local.firestore.transactions import IDLE_SECONDS, LOCKING_VARIABLE, Locking
 
 EX_UNAVAILABLE = 69
 EX_CONFIG = 78
