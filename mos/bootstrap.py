@@ -26,6 +26,9 @@ from mos.settings import Settings, read_settings
 from mos.store.gateway import Gateway
 from mos.workers.handlers import load_handler
 
+MISSIONS = ("reaper", "dispatch")
+"""The missions of this release."""
+
 
 def load_pipeline(settings: Settings) -> Pipeline:
     """The configured pipeline file, or the shipped one.
@@ -117,7 +120,7 @@ class App:
     @property
     def missions(self) -> dict[str, Callable[[], Mission]]:
         """Every mission by name, to be run here and now."""
-        return {"reaper": self.reaper, "dispatch": self.dispatch}
+        return dict(zip(MISSIONS, (self.reaper, self.dispatch), strict=True))
 
     def gateway(self, actor: str, mission_run: str | None = None) -> Gateway:
         """The write gateway, for one actor."""

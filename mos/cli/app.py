@@ -11,9 +11,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from mos.cli import classify, demo, documents, jobs, missions, stack
+from mos.cli.connection import DEFAULT_STATE
 from mos.cli.exits import Exit, exit_code_of, show
 from mos.domain.errors import AppError
 from mos.local.firestore.cli import app as firestore
+from mos.local.supervisor import running
 
 app = typer.Typer(
     name="mos",
@@ -36,6 +38,14 @@ def _options(
 ) -> None:
     """Options of every command."""
     _State.debug = debug
+
+
+@firestore.callback()
+def _local_server() -> None:
+    """Look after the embedded Firestore server of this folder's stack, or the one that --address names."""
+    record = running(DEFAULT_STATE)
+    if record is not None and "FIRESTORE_EMULATOR_HOST" in record.addresses:
+        os.environ.setdefault("FIRESTORE_EMULATOR_HOST", record.addresses["FIRESTORE_EMULATOR_HOST"])
 
 
 # Typer carries its own copy of Click; BadParameter is the public member of its family of usage errors.

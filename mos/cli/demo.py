@@ -23,10 +23,16 @@ def demo(
     Example: mos demo --keep
     """
     try:
-        good = run_demo(state_dir=state_dir, jobs=jobs, keep=keep, console=Console())
+        good = run_demo(state_dir=state_dir, jobs=jobs, keep=keep, console=_console())
     except Interrupted:
         raise typer.Abort from None
     return Exit.OK if good else Exit.FAILED
+
+
+def _console() -> Console:
+    """Wide where nobody's terminal sets the width, so that ids stay whole."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
 
 
 COMMANDS = (demo,)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mos.bootstrap import check_handlers
-from mos.cli.exits import Exit
+from mos.cli.exits import CommandError, Exit
 from mos.domain.errors import SettingsError
 from mos.domain.pipeline import Pipeline, parse_pipeline
 from mos.store.indexes import render
@@ -25,10 +25,14 @@ def check(file: Annotated[Path, typer.Argument(help="The pipeline.toml to check.
 
     Example: mos pipeline check pipeline.toml
     """
+    if not file.exists():
+        raise CommandError(f"{file} does not exist; name a pipeline.toml", Exit.NOT_FOUND)
     try:
         text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} cannot be read: {error}") from error
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file} is not a text file in UTF-8") from error
     checked = parse_pipeline(text, source=str(file))
     check_handlers(checked)
     _show(checked)

@@ -48,7 +48,9 @@ def submit(
         raise CommandError(error.message, Exit.NOT_FOUND) from error
     if wait:
         made = _follow(app, made.id, quiet=as_json)
-    _print({"job": made.id, "status": str(made.status)}, f"{made.id} {made.status}", as_json=as_json)
+    outputs = {name: shot.output_key for name, shot in made.shots.items() if shot.output_key}
+    document = {"job": made.id, "status": str(made.status), "outputs": outputs}
+    _print(document, _ended(made, outputs, app.settings.bucket), as_json=as_json)
     return Exit.OK if made.status in {JobStatus.COMPLETED, JobStatus.PENDING, JobStatus.PROCESSING} else Exit.FAILED
 
 
@@ -102,6 +104,15 @@ def cancel(
     run(app.dispatch())  # it ends the tasks; if it does not get to it, its next tick does
     Console().print(f"{job} is cancelled" if done.changed else f"{job} was cancelled already", highlight=False)
     return Exit.OK
+
+
+def _ended(job: Job, outputs: dict[str, str], bucket: str) -> str:
+    """The job's end in a few lines: where the results are, or why there are none."""
+    if job.status is JobStatus.FAILED:
+        error = job.error
+        why = f": {error.failure_class} in {error.step}: {error.message}" if error else ""
+        return f"{job.id} {job.status}{why}\nmore: mos why {job.id}, mos timeline {job.id}"
+    return "\n".join([f"{job.id} {job.status}", *(f"  {shot}  s3://{bucket}/{key}" for shot, key in outputs.items())])
 
 
 def _would_cancel(job: Job, open_tasks: int) -> str:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from mos.bootstrap import MISSIONS
 from mos.cli.connection import DEFAULT_STATE, Json, StateDir, join
 from mos.cli.exits import CommandError, Exit
 from mos.missions.base import run as run_mission
@@ -47,11 +48,9 @@ def run(
 
     Example: mos run reaper --dry-run
     """
-    app = join(state_dir)
-    make = app.missions.get(mission)
-    if make is None:
-        raise CommandError(f"there is no mission {mission}; there are: {', '.join(app.missions)}", Exit.USAGE)
-    report = run_mission(make(), dry_run=dry_run)
+    if mission not in MISSIONS:
+        raise CommandError(f"there is no mission {mission}; there are: {', '.join(MISSIONS)}", Exit.USAGE)
+    report = run_mission(join(state_dir).missions[mission](), dry_run=dry_run)
     if as_json:
         document = {
             "mission": report.mission,

@@ -88,6 +88,9 @@ def show(record: StackRecord, *, as_json: bool) -> None:
     for part in record.parts:
         table.add_row(part.name, str(part.phase), str(part.pid or ""), str(part.restarts), part.address or "")
     Console().print(table)
+    api = record.addresses.get("PREFECT_API_URL")
+    if api is not None:
+        Console().print(f"Prefect UI: {api.removesuffix('/api')}", highlight=False)
 
 
 COMMANDS = (up, down, status)

@@ -61,8 +61,8 @@ def provision_state(app: App) -> None:
 
 def main() -> int:
     """`python -m mos.local.provision state`, or `aws HOST PORT` to serve AWS with everything in it."""
-    app = from_environment()
     try:
+        app = from_environment()
         if sys.argv[1:2] == ["aws"]:
             policy = app.policy
             return serve(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mos.local import orchestration
 from mos.local.supervisor import Finishes, LogLine, Part, StackError, Supervisor, free_port, require_port, running
+from mos.settings import read_settings
 
 PROJECT = "mos-local"
 BUCKET = "mos-media"
@@ -39,6 +40,7 @@ def build_supervisor(options: StackOptions) -> Supervisor:
 
     Raises:
         StackError: a port that was asked for is taken.
+        SettingsError: a setting in the environment is wrong.
     """
     state = options.state_dir.resolve()
     state.mkdir(parents=True, exist_ok=True)
@@ -50,6 +52,7 @@ def build_supervisor(options: StackOptions) -> Supervisor:
         "PREFECT_API_URL": f"http://127.0.0.1:{prefect}/api",
     }
     env = environment(options, addresses)
+    read_settings({**os.environ, **env})  # a bad setting is the person's mistake: say so before anything starts
     parts = [_firestore(state, firestore), _aws(aws, env), _configuration(env)]
     parts += orchestration.parts(state, port=prefect, env=env, fast=options.fast, depends_on=["aws", "configuration"])
     parts += [_worker(f"worker-{number}", env) for number in range(1, options.workers + 1)]

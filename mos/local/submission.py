@@ -75,14 +75,17 @@ def submit_images(
 
 
 def _check(path: Path, number: int) -> Picture:
-    if not path.is_file():
+    if not path.exists():
         raise MissingFile(f"{path} does not exist; name an image file")
+    if not path.is_file():
+        raise ValidationError(f"{path} is a directory or device; name image files", details={"field": path.name})
     try:
         with Image.open(path) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise ValidationError.of_field(path.name, f"{image.width} × {image.height} pixels are too many")
-            image.verify()
+            image.load()  # decodes it: a file that ends early is refused here, not by a worker
     except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValidationError.of_field(path.name, f"is not an image that can be read: {error}") from error
+        problem = "it is cut off or damaged" if isinstance(error, OSError) and "truncated" in str(error) else "no image"
+        raise ValidationError(f"{path} cannot be read as an image: {problem}", details={"field": path.name}) from error
     stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:24] or "image"
     return Picture(path, f"s{number:02d}-{stem}", path.suffix.lower() if path.suffix.isascii() else "")

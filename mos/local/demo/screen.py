@@ -14,6 +14,8 @@ from rich.text import Text
 from mos.domain.model import Job, Task
 from mos.local.demo.verdict import FaultOutcome, Verdict
 
+SILENCE = 5.0
+"""Seconds between two progress lines where there is no terminal."""
 STATES = ("waiting", "pending", "queued", "running", "completed", "failed", "dead")
 
 
@@ -24,6 +26,7 @@ class Screen:
         self._console = console
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         self._last = ""
+        self._said = -SILENCE
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -47,8 +50,8 @@ class Screen:
             return
         counts = Counter(str(task.status) for task in tasks)
         line = "  ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
-        if line != self._last:
-            self._last = line
+        if line != self._last and elapsed - self._said >= SILENCE:
+            self._last, self._said = line, elapsed
             self.say(f"{elapsed:4.0f} s  {line}")
 
 
@@ -84,8 +87,13 @@ def summary(console: Console, verdict: Verdict) -> None:
     console.print(f"faults recovered     {recovered}", highlight=False)
     console.print(f"lost                 {len(verdict.lost)}", highlight=False)
     console.print(f"duplicated effects   {len(verdict.duplicated)}", highlight=False)
-    p50, p95 = verdict.recovery_time(0.5), verdict.recovery_time(0.95)
-    if p50 is not None and p95 is not None:
-        console.print(f"time to recover      p50 {p50:.0f} s, p95 {p95:.0f} s", highlight=False)
+    middle, longest = verdict.recovery_time(0.5), verdict.recovery_time(1.0)
+    if middle is not None and longest is not None:
+        console.print(f"time to recover      median {middle:.0f} s, longest {longest:.0f} s", highlight=False)
     for line in (*verdict.lost, *verdict.duplicated):
         console.print(f"  {line}", style="red", highlight=False)
+    console.print()
+    if verdict.good:
+        console.print("PASSED: every fault struck, all of it was recovered, nothing was lost or done twice")
+    else:
+        console.print("FAILED: see above, and the logs under the state directory", style="red")

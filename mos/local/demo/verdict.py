@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import quantiles
+from math import ceil
 from typing import Any
 
 from mos.domain.model import Job, JobStatus, Task, TaskStatus
@@ -47,9 +47,7 @@ class Verdict:
         times = sorted(fault.seconds for fault in self.faults if fault.seconds is not None)
         if not times:
             return None
-        if len(times) == 1:
-            return times[0]
-        return quantiles(times, n=100, method="inclusive")[round(share * 100) - 1]
+        return times[min(len(times), max(1, ceil(share * len(times)))) - 1]
 
 
 def lost(jobs: Iterable[Job], tasks: Iterable[Task]) -> tuple[str, ...]:

@@ -43,7 +43,10 @@ def test_each_kind_of_error_has_its_exit_code(error: AppError, code: Exit) -> No
         (["nonsense"], Exit.USAGE, "No such command"),
         (["up", "--workers", "many"], Exit.USAGE, "valid integer"),
         (["up", "--workers", "0"], Exit.USAGE, "greater than or equal to 1"),
-        (["pipeline", "check", "nowhere.toml"], Exit.USAGE, "nowhere.toml cannot be read"),
+        (["pipeline", "check", "nowhere.toml"], Exit.NOT_FOUND, "nowhere.toml does not exist"),
+        (["pipeline", "check", "."], Exit.USAGE, ". cannot be read: Is a directory"),
+        (["submit", "."], Exit.USAGE, "is a directory"),
+        (["run", "nonsense"], Exit.USAGE, "there is no mission nonsense; there are: reaper, dispatch"),
         (["status", "--state-dir", "nowhere"], Exit.UNREACHABLE, "start one with: mos up --detach"),
         (["submit", "nowhere.jpg"], Exit.NOT_FOUND, "nowhere.jpg"),
     ],
@@ -81,7 +84,7 @@ def test_debug_shows_the_traceback(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["--debug", "pipeline", "check", "nowhere.toml"]) == Exit.USAGE
+    assert run(["--debug", "pipeline", "check", "."]) == Exit.USAGE
     assert "Traceback" in capsys.readouterr().err
 
 
